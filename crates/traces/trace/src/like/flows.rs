@@ -44,7 +44,7 @@ pub(super) fn config(accesses: &Accesses, align: u64, reused: ByOpConfig) -> Reu
     for (at, &access) in kept.iter().enumerate() {
         let key = course.key(at);
         let stream = stream(key);
-        let begins = runs.add(stream, key);
+        let begins = runs.add(stream, key, access);
         if begins {
             classes[stream] = run_classes.next().unwrap_or(0);
         }
@@ -66,7 +66,7 @@ pub(super) fn config(accesses: &Accesses, align: u64, reused: ByOpConfig) -> Reu
         offsets: accesses.offsets(align),
         sequential_share: share(births.requests),
         reused,
-        split_runs: Share::ZERO,
+        split_runs: runs.split(),
         windows: windows as u32,
         flows: flows.into_iter().map(|((key, _), flow)| flow.row(key, accesses.sampled_log2)).collect(),
         ranks: weights(&ranks.counts),
@@ -108,9 +108,10 @@ impl<'a> Course<'a> {
     fn run_classes(&self) -> Vec<u32> {
         let (mut lengths, mut runs, mut latest) = (Vec::<(Key, u32)>::new(), Runs::default(), [0; STREAMS]);
         let mut accesses = BTreeMap::<Key, usize>::new();
-        for key in (0..self.kept.len()).map(|at| self.key(at)) {
+        for (at, &access) in self.kept.iter().enumerate() {
+            let key = self.key(at);
             let stream = stream(key);
-            if runs.add(stream, key) {
+            if runs.add(stream, key, access) {
                 latest[stream] = lengths.len();
                 lengths.push((key, 0));
             }
@@ -155,14 +156,32 @@ impl Flow {
     }
 }
 
-/// The latest flow of each stream.
+/// The latest flow of each stream, and where its runs end.
 #[derive(Default)]
-struct Runs([Option<Key>; STREAMS]);
+struct Runs {
+    latest: [Option<Key>; STREAMS],
+    before: usize,
+    /// Accesses that follow one of the same stream in another request and in the same one: all, and those of another flow.
+    all: [u64; 2],
+    ended: [u64; 2],
+}
 
 impl Runs {
     /// Whether the access begins a run.
-    fn add(&mut self, stream: usize, key: Key) -> bool {
-        self.0[stream].replace(key) != Some(key)
+    fn add(&mut self, stream: usize, key: Key, access: Access) -> bool {
+        let begins = self.latest[stream].replace(key) != Some(key);
+        if std::mem::replace(&mut self.before, stream) == stream {
+            let place = usize::from(!access.is_first());
+            self.all[place] += 1;
+            self.ended[place] += u64::from(begins);
+        }
+        begins
+    }
+
+    /// How much rarer runs end inside requests than they would if they ended anywhere.
+    fn split(&self) -> Share {
+        let [all, ended] = [self.all, self.ended].map(|[between, inside]| share([between, inside]).as_f64());
+        Share { ppb: ((ended / all.max(1e-9)).min(1.0) * 1e9) as u64 }
     }
 }
 
