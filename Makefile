@@ -93,8 +93,9 @@ bench-pair: prerequisites ## Compare the speed with that of another version; BAS
 golden: $(CORE) ## Write the golden results anew; raise REVISION, and say why in CHANGELOG.md under "Results changed"
 	$(BIN)/python scripts/golden.py
 
-generate: $(CORE) ## Write the generated part of docs/reference anew
+generate: $(CORE) ## Write the generated parts of docs/ anew
 	$(BIN)/python scripts/reference.py
+	$(BIN)/python scripts/reviewers.py
 
 inputs: $(CORE) ## Try the files that people bring, also those of public repositories where the network allows: docs/inputs.md
 	$(BIN)/python scripts/inputs.py
@@ -173,6 +174,7 @@ $(CHECKED)/core: $(CHECKED)/lints $(CORE)
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python -m mypy.stubtest coflash._core --allowlist scripts/stubtest_allowed.txt
 	$(BIN)/python scripts/reference.py --check
+	$(BIN)/python scripts/reviewers.py --check
 	$(BIN)/python scripts/golden.py --check
 	$(BIN)/python scripts/site_pages.py target/site-pages
 	$(BIN)/zensical build --strict

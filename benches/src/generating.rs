@@ -10,6 +10,7 @@ use coflash_workload::presets::PresetConfig;
 use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, SyntheticConfig};
 use coflash_workload::{Part, Source};
 use std::hint::black_box;
+use std::num::NonZeroU64;
 use std::time::Instant;
 
 const REQUESTS: u64 = 20_000_000;
@@ -64,7 +65,7 @@ pub(crate) fn job(options: &str) -> Measured {
 }
 
 fn measure(part: &Part) -> Measured {
-    let part = Part { requests_max: Some(REQUESTS), ..part.clone() };
+    let part = Part { requests_max: NonZeroU64::new(REQUESTS), ..part.clone() };
     drain(part.open(SPACE_BYTES, Seed(1)).expect("it is allowed"))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::Measured;
 use coflash_hybrid::WritePolicy;
-use coflash_hybrid::costmodel::{Cleaning, Costs, Demand, HitCurve, Measured as CostsMeasured};
+use coflash_hybrid::costmodel::{Cleaning, Costs, Demand, FlashCosts, HitCurve, Measured as CostsMeasured};
 use coflash_scenario::{Requests, Scenario};
 use coflash_sim::{Given, NoObserver, TRACES, begin, run};
 use std::time::Instant;
@@ -47,7 +47,13 @@ pub(crate) fn op_fcl_hits(requests: u64) -> Measured {
 pub(crate) fn decisions(by_measures: bool) -> Measured {
     const DECISIONS: u32 = 20_000;
     const STEP: f64 = 1.0 / 16.0;
-    let costs = Costs::CONFIG_1;
+    let scenario = scenario("opfcl-config1", &[]);
+    let disks = scenario.hybrid.as_ref().and_then(|hybrid| scenario.disks(hybrid).ok()).expect("its disks");
+    let costs = Costs {
+        flash: FlashCosts::of(&scenario.flash, &scenario.timing),
+        disk: disks.costs(scenario.flash.page_size.count),
+        write_policy: WritePolicy::WriteBack,
+    };
     let measured = CostsMeasured {
         pages_per_s: 100.0,
         fetched_page_ns: costs.disk.read_ns(),

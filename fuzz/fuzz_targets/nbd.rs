@@ -27,7 +27,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
 
 /// The output of a server with a fresh disk for a client that sends these bytes, `step` at a time.
 fn talk(mut data: &[u8], step: usize) -> Vec<u8> {
-    let disk = Memory::of(DISK_BYTES);
+    let disk = Memory::with_size(DISK_BYTES);
     let (shape, mut input, mut output) = (disk.shape(), Input::new(INPUT_BYTES), Vec::new());
     let mut handshake = Handshake::greet(&shape, &mut output);
     loop {

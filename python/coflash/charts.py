@@ -401,14 +401,18 @@ def config(size: float = _SIZE, **colours: object) -> Spec:
 
 
 def templates() -> Spec:
-    """Return the layers of charts for a page, with holes for axes and looks, and what these are made of."""
+    """Return the layers of charts for a page, with holes for axes and looks, and what these are made of.
+
+    The colours of all but the data are those of the style of the page.
+    """
     holes = {name: {"hole": name} for name in ("x", "y", "color", "fill", "shape", "strokeDash")}
     units = [*get_args(Unit), "count"]
     return {
-        "lines": line_layers(holes, areas=True),
-        "steps": line_layers(holes, areas=True, step=True),
+        "lines": line_layers(holes),
+        "steps": line_layers(holes, areas=True, intervals=False, step=True),
+        "courses": line_layers(holes, areas=True, intervals=False),
         "bars": bar_layers(holes),
-        "config": config(12, **{name: {"hole": name} for name in ("ink", "soft", "grid", "paper")}),
+        "config": config(12, **{name: f"var(--{name})" for name in ("ink", "soft", "grid", "paper")}),
         "dashes": DASHES,
         "markers": MARKERS,
         "labels": {unit: unit_labels(unit) for unit in units},

@@ -1,4 +1,4 @@
-"""The colours of figures and notebooks, after Okabe and Ito; the report in light mode has the same (`report.css`)."""
+"""The colours of figures and notebooks, after Okabe and Ito; the report in light mode has the same (`colours.css`)."""
 
 LINES = ("#c97400", "#0067a8", "#00805e", "#b04a82", "#6f7780", "#3f9fd8", "#8a7a00", "#a3341c")
 CAUSES = {

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any, final
 
 from coflash import table_files
@@ -17,7 +12,6 @@ from coflash.lookup import no_such
 from coflash.text_table import ROWS_SHOWN, TextTable
 
 if TYPE_CHECKING:
-    import duckdb
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -114,23 +108,6 @@ class Table:
         return cls(table_files.columns(path))
 
     @classmethod
-    def of_parquet(cls, path: Path, query: str) -> Table:
-        """Query a Parquet file; only the answer is held in memory.
-
-        Args:
-            path: The file.
-            query: The query in SQL; the table is named `file`.
-
-        Raises:
-            OSError: There is no such file, it is no Parquet file, or it lacks a column of the query.
-        """
-        path.stat()  # the database's error for a missing file is unclear
-        with _files() as database:
-            # Names of folders are never columns, not even `key=value`.
-            file = "with file as (from read_parquet(?, hive_partitioning = false))"
-            return cls.from_masked(database.execute(f"{file} {query}", [str(path)]).fetchnumpy())
-
-    @classmethod
     def from_masked(cls, columns: Mapping[str, NDArray[Any]]) -> Table:
         """Make a table of columns with gaps: a missing number is NaN, any other missing value None."""
         import numpy as np
@@ -163,60 +140,6 @@ class Table:
         for row in islice(zip(*self._columns.values(), strict=True), ROWS_SHOWN):
             shown.add(*map(str, row))
         return shown.html(len(self))
-
-
-@cache
-def _database() -> duckdb.DuckDBPyConnection:
-    """Open the database that reads and writes files, once: that takes ten times as long as a file."""
-    import duckdb
-
-    return duckdb.connect(config={"threads": 1})
-
-
-@contextmanager
-def _files() -> Iterator[duckdb.DuckDBPyConnection]:
-    """Use the database that reads and writes files; its errors become OSError.
-
-    Control-C is held back for some milliseconds: during the import of DuckDB it would abort the process, and during its
-    calls it would become an error of the database.
-    """
-    with _uninterrupted():
-        import duckdb  # slow to import, and most uses read and write no file
-
-        with _database().cursor() as database:
-            try:
-                yield database
-            except duckdb.Error as error:
-                raise OSError(str(error).splitlines()[0]) from error
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Hold Control-C back. Only the main thread receives it."""
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield
-        return
-    held: list[FrameType | None] = []
-    signal.signal(signal.SIGINT, lambda _, frame: held.append(frame))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        if held:
-            handler(signal.SIGINT, held[0])
-
-
-def copy_to(path: Path, table: Any, options: str) -> None:
-    """Write a table of any library that exports Arrow data to a file, with DuckDB's options of `copy`.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
-    place = str(path).replace("'", "''")
-    with _files() as database:
-        database.register("written", table)
-        database.execute(f"copy written to '{place}' ({options})")
 
 
 def _equal(ours: NDArray[Any], theirs: NDArray[Any]) -> bool:

@@ -3,50 +3,44 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from coflash._core import CoflashError
 from coflash.cli.console import errors, output, show_table
-from coflash.cli.options import Quiet, Workers
+from coflash.cli.options import Group
 from coflash.text_table import TextTable
-from coflash_reproduce.studies import NAMES
 
-_LOOK: dict[str, Any] = {
-    "add_completion": False,  # that of `coflash` is for all commands
-    "pretty_exceptions_enable": False,
-    "context_settings": {"help_option_names": ["-h", "--help"]},
-}
-app, study_app = typer.Typer(**_LOOK), typer.Typer(**_LOOK)
-
-_PAPER, _STUDY = "Which paper: cdm, shadowgc, opfcl, warp.", f"Which study: {', '.join(NAMES)}."
-_SCALE = "quick: minutes, on a smaller device of the same proportions; full: as published."
-_TRACE = "The paper's own trace, or one to study beside the others, where it takes one; repeat for its parts."
-_OUT = "The folder for page, figures, tables and runs; results/reproduce/PAPER-SCALE or results/study/NAME-SCALE."
-_PUBLISH = "Write the page and its images into this folder as well."
-_INFER = "Search what the paper leaves open instead, one run at once unless --on: which readings give its numbers."
-
-Scale = Annotated[str, typer.Option("--scale", metavar="quick|full", help=_SCALE)]
-Traces = Annotated[list[str] | None, typer.Option("--trace", metavar="FILE", help=_TRACE)]
-Out = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help=_OUT)]
-Publish = Annotated[Path | None, typer.Option("--publish", metavar="DIR", help=_PUBLISH)]
+app = Group(context_settings={"help_option_names": ["-h", "--help"]})
+study_app = Group(context_settings={"help_option_names": ["-h", "--help"]})
 
 
 @app.command()
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help=_PAPER)],
-    scale: Scale = "quick",
-    trace: Traces = None,
-    out: Out = None,
-    publish: Publish = None,
-    jobs: Workers = None,
-    infer: Annotated[bool, typer.Option("--infer", help=_INFER)] = False,
-    quiet: Quiet = False,
+    paper: str,
+    scale: str = "quick",
+    trace: list[str] | None = None,
+    out: Path | None = None,
+    publish: Path | None = None,
+    workers: int | None = None,
+    infer: bool = False,
+    quiet: bool = False,
 ) -> None:
-    """Run a paper's experiments and put its numbers beside ours; runs that are in the folder are not repeated."""
+    """Run a paper's experiments and put its numbers beside ours; runs that are in the folder are not repeated.
+
+    Options:
+        paper: `PAPER` Which paper: cdm, shadowgc, opfcl, warp.
+        scale: `--scale quick|full` quick: minutes, on a smaller device of the same proportions; full: as published.
+        trace: `--trace FILE` The paper's own trace, or one to study beside the others, where it takes one; repeat for
+            its parts.
+        out: `--out -o DIR` The folder for page, figures, tables and runs; by default results/reproduce/PAPER-SCALE.
+        publish: `--publish DIR` Write the page and its images into this folder as well.
+        infer: `--infer` Search what the paper leaves open instead, one run at once unless --on: which readings give its
+            numbers.
+    """
     if not infer:
-        _carry_out("paper", paper, scale, trace, out, publish, jobs, quiet)
+        _carry_out("paper", paper, scale, trace, out, publish, workers, quiet)
         return
     from coflash_reproduce.inference import infer as search  # slow to import
 
@@ -54,23 +48,33 @@ def reproduce(
         raise CoflashError(f"{paper}: --infer takes no --trace: it searches the workload as well")
     place = out or Path("results/reproduce") / f"{paper}-{scale}"
     console = None if quiet else errors()
-    page = search(paper, scale, out=place, publish=publish, jobs=jobs, console=console)
+    page = search(paper, scale, out=place, publish=publish, jobs=workers, console=console)
     if not quiet:
         output().print(f"page: {page}", highlight=False, soft_wrap=True)
 
 
 @study_app.command()
 def study(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=_STUDY)],
-    scale: Scale = "quick",
-    trace: Traces = None,
-    out: Out = None,
-    publish: Publish = None,
-    jobs: Workers = None,
-    quiet: Quiet = False,
+    name: str,
+    scale: str = "quick",
+    trace: list[str] | None = None,
+    out: Path | None = None,
+    publish: Path | None = None,
+    workers: int | None = None,
+    quiet: bool = False,
 ) -> None:
-    """Run a study and say which of its hypotheses hold; runs that are in the folder are not repeated."""
-    _carry_out("study", name, scale, trace, out, publish, jobs, quiet)
+    """Run a study and say which of its hypotheses hold; runs that are in the folder are not repeated.
+
+    Options:
+        name: `NAME` Which study: cdm-victim-scores, frozen-spare, removable-weight, caching-less, eviction-policies,
+            placement, handles, all-three, atlas.
+        scale: `--scale quick|full` quick: minutes, on a smaller device of the same proportions; full: as published.
+        trace: `--trace FILE` The paper's own trace, or one to study beside the others, where it takes one; repeat for
+            its parts.
+        out: `--out -o DIR` The folder for page, figures, tables and runs; by default results/study/NAME-SCALE.
+        publish: `--publish DIR` Write the page and its images into this folder as well.
+    """
+    _carry_out("study", name, scale, trace, out, publish, workers, quiet)
 
 
 def _carry_out(

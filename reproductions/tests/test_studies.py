@@ -6,14 +6,17 @@ import json
 from pathlib import Path
 
 import pytest
+import typer
 from reproduced import documents, tiny_scale
 
 import coflash
 from coflash import CoflashError, Scenario
 from coflash.cli import main
 from coflash.measures.measure import WAF_HOST
+from coflash_reproduce.command import study_app
 from coflash_reproduce.reproduction import study
 from coflash_reproduce.studies import (
+    NAMES,
     caching_less,
     eviction_policies,
     frozen_spare,
@@ -23,6 +26,11 @@ from coflash_reproduce.studies import (
 )
 
 FROZEN = "Most of the spare space lies in blocks that GC never erased"
+
+
+def test_the_help_of_the_command_names_each_study() -> None:
+    (named,) = [one.help for one in typer.main.get_command(study_app).params if one.name == "name"]  # type: ignore[attr-defined]
+    assert named == f"Which study: {', '.join(NAMES)}."
 
 
 def test_greedy_gets_stuck_where_the_spare_space_lies_in_cold_blocks(tmp_path: Path) -> None:

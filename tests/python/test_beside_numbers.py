@@ -64,7 +64,7 @@ def test_both_wafs_of_a_run_are_shown_where_they_differ(parts: coflash.Result, p
 
 def test_tables_of_many_runs_have_both_wafs_where_any_run_differs(parts: coflash.Result, pages: coflash.Result) -> None:
     def of(*results: coflash.Result) -> list[bool]:
-        columns = {metric["path"]: metric for metric in payload(Subject(results))[0]["metrics"]}
+        columns = {metric["path"]: metric for metric in payload(Subject(results))["metrics"]}
         side_by_side = coflash.compare(*results)
         return [
             WAF_MEDIA.label in side_by_side._repr_html_(),
@@ -148,7 +148,7 @@ def test_a_run_tells_what_its_life_takes_for_granted(parts: coflash.Result, qlc:
 def test_runs_side_by_side_tell_what_each_takes_for_granted(parts: coflash.Result, qlc: coflash.Result) -> None:
     page = coflash.compare(parts, qlc)._repr_html_()
     assert all(text in page for text in (*DEFAULTS, *DEFAULTS.values(), "1,000 (default of QLC)", "3 (given)"))
-    data, _ = payload(Subject((parts, qlc)))
+    data = payload(Subject((parts, qlc)))
     (section,) = (one for one in data["sections"] if one["path"] == "endurance")
     assert section["assumed"] == [
         {"label": RATED, "texts": [DEFAULTS[RATED], "1,000 (default of QLC)"]},

@@ -482,8 +482,12 @@ def contrast(one: str, other: str) -> float:
 
 
 def test_words_and_pages_differ_enough_from_what_is_behind_them() -> None:
-    style = (ROOT / "lab/page/lab.css").read_text("utf-8")
-    light, dark = (dict(re.findall(r"--([\w-]+): (#\w{6})", part)) for part in style.split("prefers-color-scheme", 1))
+    light: dict[str, str] = {}
+    dark: dict[str, str] = {}
+    for file in ("python/coflash/report/assets/colours.css", "lab/page/lab.css"):
+        parts = (ROOT / file).read_text("utf-8").split("prefers-color-scheme", 1)
+        for colours, part in zip((light, dark), parts, strict=True):
+            colours.update(re.findall(r"--([\w-]+): (#\w{6})", part))
     for colours in (light, dark):
         for word in ("ink", "soft", "accent", "worse"):
             assert min(contrast(colours[word], colours[behind]) for behind in ("page", "paper")) >= 4.5, word

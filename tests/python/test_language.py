@@ -19,7 +19,6 @@ import typer
 
 from coflash import CoflashError, Scenario, built_in_scenarios, keys
 from coflash.cli import app, imported
-from coflash.cli.results import WAYS
 from coflash.commented import commented
 from coflash.demo import find_trace
 from coflash.scenario import flat
@@ -211,7 +210,8 @@ def test_a_name_of_an_earlier_version_leads_to_the_new_one(arguments: tuple[str,
 
 def test_what_compare_does_is_said_once() -> None:
     page = (Path(__file__).parents[2] / "docs" / "results.md").read_text("utf-8")
-    for way in WAYS.values():
+    (ways,) = [argument.help for argument in imported("compare").params if argument.name == "runs"]
+    for way in ways.split("; "):
         given, _, compared = way.partition(": ")
         assert f"| {given} | {compared} |" in page
 
@@ -222,6 +222,10 @@ def test_no_more_options_than_two_hundred() -> None:
     apps = [typer.main.get_command(app) if isinstance(app, typer.Typer) else app for app in commands]
     theirs = [option for app in apps for option in app.params if option.opts[0].startswith("-")]
     assert len(ours) + len([option for option in theirs if "--help" not in option.opts]) <= 200
+
+
+def test_each_option_says_what_it_means() -> None:
+    assert [parameter.opts for parameter in _parameters() if not parameter.help] == []
 
 
 def test_names_of_two_versions_ago_are_gone() -> None:
@@ -253,9 +257,14 @@ def test_a_run_without_a_cache_and_one_with_two_say_so() -> None:
 
 def _options() -> list[list[str]]:
     """Return the names of every option of every command."""
+    return [parameter.opts for parameter in _parameters()]
 
-    def of(command: Any) -> Iterator[list[str]]:
-        yield from (parameter.opts for parameter in command.params)
+
+def _parameters() -> list[Any]:
+    """Return every option and argument of every command."""
+
+    def of(command: Any) -> Iterator[Any]:
+        yield from command.params
         for inner in getattr(command, "commands", {}).values():
             yield from of(inner)
 

@@ -16,7 +16,7 @@ from coflash.cli import app
 from coflash.measures.catalogue import measure
 from coflash.measures.measure import HEADLINE
 from coflash.report import Subject, report_html
-from coflash.report.payload import erase_histogram, merged, payload, thinned
+from coflash.report.payload import COURSES, erase_histogram, merged, payload, thinned
 from coflash.results.histogram import KINDS, Kind
 from coflash.results.varying_keys import varied_keys
 
@@ -128,7 +128,7 @@ def test_text_cannot_become_markup(comparison: Subject, result: Result) -> None:
 
 def test_the_scenario_on_the_page_is_the_scenario(result: Result) -> None:
     scenario = Scenario.load("demo").with_(cooperation__name="none", workload__trace=["a b.csv", 'c"d'])
-    data, _ = payload(Subject(runs(result, scenario.to_dict())))
+    data = payload(Subject(runs(result, scenario.to_dict())))
     lines = [data["lines"][line] for line in data["scenarios"][0]]
     assert Scenario.from_toml("\n".join(lines)).hash == scenario.hash
 
@@ -138,19 +138,32 @@ def test_there_is_something_to_report() -> None:
         report_html(Subject([]))
 
 
-def test_every_run_has_its_details_where_the_page_looks_for_them(comparison: Subject) -> None:
-    data, blob = payload(comparison)
-    raw = base64.b64decode(blob)
-    start = 0
-    for shape, result in zip(data["details"], comparison.results, strict=True):
-        all_, read, write, windows, window_ns, erases, sizes = shape
-        numbers = np.frombuffer(raw, "<f4", offset=start, count=2 * all_)
-        assert numbers[all_ - 1 : all_].item() == np.float32(result.histogram().values_ns[-1])
-        assert numbers[-1] == 1000
-        assert (windows, window_ns) == (4, 1e9)
-        floats = 2 * (all_ + read + write) + windows * len(data["series"]) + 2 * erases + 4 * sizes
-        start += -(-floats * 4 // 12) * 12
-    assert start == len(raw)
+def test_every_run_has_its_details_as_floats(comparison: Subject) -> None:
+    def numbers(text: str) -> NDArray[np.float32]:
+        return np.frombuffer(base64.b64decode(text), "<f4")
+
+    data = payload(comparison)
+    assert data["courses"][0] == {"title": "Mean response", "unit": "ns", "path": "response_mean_ns"}
+    for details, result in zip(data["details"], comparison.results, strict=True):
+        times, through = map(numbers, details["all"])
+        assert times[-1] == np.float32(result.histogram().values_ns[-1])
+        assert through[-1] == 1000
+        assert details["window_ns"] == 1e9
+        assert {len(numbers(course)) for course in details["courses"]} == {4}
+
+
+def test_courses_are_columns_rates_and_ratios() -> None:
+    windows = {
+        "programs_host_pages": np.array([4, 0], np.float32),
+        "programs_gc_pages": np.array([2, 0], np.float32),
+        "host_writes_pages": np.array([3, 0], np.float32),
+        "seconds": np.array([0.5, 0.5], np.float32),
+    }
+    courses = {course.path: course.read(windows).tolist() for course in COURSES}
+    assert courses["programs_per_s"] == [12, 0]
+    assert courses["gc_copies_per_s"] == [4, 0]
+    assert courses["waf_host"][0] == 2 and np.isnan(courses["waf_host"][1])
+    assert courses["response_mean_ns"] == courses["hit_ratio"] == []
 
 
 def test_a_thinned_distribution_keeps_its_shape() -> None:

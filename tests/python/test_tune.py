@@ -35,7 +35,7 @@ def test_tuning_finds_the_best_of_what_it_tried_and_goes_on_where_it_was(
     tuning = coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=12, on=1)
     assert len(tuning.trials) == 12
     assert len(ran) <= 13
-    assert tuning.objective == "waf_host"
+    assert tuning.goals[0].name == "waf_host"
     means = [trial.found.mean or 0.0 for trial in tuning.trials]
     assert means == sorted(means)
     assert tuning.best.found.mean == coflash.run(tuning.scenario).metrics.waf_host

@@ -3,8 +3,7 @@
 use crate::observer::PythonObserver;
 use crate::{PyRunResult, Scenario, ended, object, refused};
 use coflash_device::{
-    Address, Cut, Description, DeviceError, EndedSession, Folder, Machine, SessionFolder, Side, TwinError,
-    explore,
+    Address, Cut, DeviceError, EndedSession, Folder, Machine, SessionFolder, Side, TwinError, explore,
 };
 use explore::{AtomicUnit, Exploration, Explored};
 use pyo3::prelude::*;
@@ -138,8 +137,7 @@ pub(crate) fn device_info(
     py: Python<'_>,
     folder: PathBuf,
 ) -> PyResult<(Scenario, Bound<'_, PyAny>, Option<String>)> {
-    let Description { info, refusal } =
-        py.detach(|| coflash_device::info(&Folder::new(&folder))).map_err(refused)?;
+    let info = py.detach(|| coflash_device::info(&Folder::new(&folder))).map_err(refused)?;
     let scenario = coflash_scenario::Scenario::from_toml(&info.format.scenario).map_err(refused)?;
     let numbers = serde_json::json!({
         "logical_bytes": info.format.logical_bytes,
@@ -149,7 +147,7 @@ pub(crate) fn device_info(
         "free_pages": info.free_pages,
         "journal_bytes": info.journal_bytes,
     });
-    Ok((Scenario(scenario), object(py, &numbers)?, refusal))
+    Ok((Scenario(scenario), object(py, &numbers)?, info.refusal))
 }
 
 #[pyfunction]
@@ -189,7 +187,7 @@ pub(crate) fn device_twin(
 }
 
 /// Have an exploration report to Python, which may end it by an exception.
-fn told(
+fn reporting(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
     work: impl FnOnce(&mut dyn FnMut(&Explored) -> bool) -> Result<Explored, DeviceError> + Send,
@@ -237,10 +235,10 @@ pub(crate) fn device_explore(
         limit.ok_or_else(|| refused(format!("timeout: {limit_s} was given; seconds above 0 are allowed")))?;
     let plan = Exploration { run, check, points, atomic, seed, faults, limit };
     let (folder, scenario) = (Folder::new(&folder), scenario.map(|scenario| &scenario.0));
-    told(py, progress.as_ref(), |report| explore::explore(&folder, scenario, size, &plan, jobs, report))
+    reporting(py, progress.as_ref(), |report| explore::explore(&folder, scenario, size, &plan, jobs, report))
 }
 
 #[pyfunction]
 pub(crate) fn device_explore_again(py: Python<'_>, folder: PathBuf, state: usize) -> PyResult<Py<PyAny>> {
-    told(py, None, |report| explore::again(&Folder::new(&folder), state, report))
+    reporting(py, None, |report| explore::again(&Folder::new(&folder), state, report))
 }

@@ -60,7 +60,7 @@ pub(crate) fn bound(py: Python<'_>, scenario: &Scenario) -> PyResult<Scenario> {
             gc_classes: class.getattr_opt("gc_classes")?.map(|classes| classes.extract().unwrap_or(u32::MAX)),
             make: Box::new(move |shape| {
                 let hooks = ["user_write", "gc_write", "cleaned"];
-                Box::new(Placement(Hooked::of(code.instance((shape.pages,)), hooks)))
+                Box::new(Placement(Hooked::bind(code.instance((shape.pages,)), hooks)))
             }),
         }));
     }
@@ -73,7 +73,7 @@ pub(crate) fn bound(py: Python<'_>, scenario: &Scenario) -> PyResult<Scenario> {
             let code = Code::find(py, key, config)?;
             let hooks = ["arrive", "insert", "hit", "flag", "remove", "evict"];
             config.bind(Arc::new(move |shape| {
-                Box::new(Eviction(Hooked::of(code.instance((shape.slots,)), hooks)))
+                Box::new(Eviction(Hooked::bind(code.instance((shape.slots,)), hooks)))
             }));
         }
     }
@@ -294,7 +294,7 @@ struct Hooked<const N: usize> {
 }
 
 impl<const N: usize> Hooked<N> {
-    fn of(instance: Instance, names: [&'static str; N]) -> Self {
+    fn bind(instance: Instance, names: [&'static str; N]) -> Self {
         Self { hooks: names.map(|name| instance.hook(name)), instance, names }
     }
 
@@ -322,7 +322,7 @@ impl<const N: usize> Hooked<N> {
 
 impl<const N: usize> Clone for Hooked<N> {
     fn clone(&self) -> Self {
-        Self::of(self.instance.clone(), self.names)
+        Self::bind(self.instance.clone(), self.names)
     }
 }
 

@@ -8,10 +8,10 @@
 //! [restart](Image::restart). Any subset of the stores since the last fence may survive. Where the cache is in the host,
 //! one [`Side`] may lose power alone: flash is the device's, slots and words are the host's.
 
-use coflash_base::{Duration, Index, Lpn, Time};
+use coflash_base::{Index, Lpn};
 use coflash_media::{
-    Access, BlockId, Cause, Clock, Contents, DieId, Flash, FoundPage, Geometry, HostPage, Memory, Mode, Nvm,
-    Oob, Place, Ppn, Side, Slot,
+    Access, BlockId, Cause, Contents, DieId, Flash, FoundPage, Geometry, HostPage, Immediate, Memory, Mode,
+    Nvm, Oob, Place, Ppn, Side, Slot,
 };
 use std::ops::Range;
 
@@ -444,17 +444,7 @@ impl HostPage for Image {
     }
 }
 
-impl Clock for Image {
-    type When = ();
-
-    fn later(&self, (): (), _: Duration) {}
-
-    fn both(&mut self, (): (), (): ()) {}
-
-    fn known(&self, (): ()) -> Option<Time> {
-        None
-    }
-}
+impl Immediate for Image {}
 
 impl Flash for Image {
     type Error = ImageError;

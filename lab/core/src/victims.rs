@@ -32,7 +32,8 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    fn of(decision: Decision) -> Self {
+    /// Tell what a decision of GC is for a page.
+    fn from_decision(decision: Decision) -> Self {
         match decision {
             Decision::Drop | Decision::Evict => Self::Drop,
             Decision::MoveIn(_) => Self::MoveIn,
@@ -74,6 +75,6 @@ impl RecordsDecisions for Victims {
         if let Some((_, pages)) = self.open {
             self.words[pages] += 1;
         }
-        self.words.push(index | (Answer::of(decision) as u32) << Self::ANSWER_SHIFT);
+        self.words.push(index | (Answer::from_decision(decision) as u32) << Self::ANSWER_SHIFT);
     }
 }

@@ -64,10 +64,6 @@ export class Drive {
     return this.kernel.pages();
   }
 
-  blocks(): Uint32Array {
-    return this.kernel.blocks();
-  }
-
   private addPoint(): void {
     const value = this.measure === "waf" ? this.waf() : this.response();
     if (value !== null) this.course.push({ requests: this.counters.requests, value });

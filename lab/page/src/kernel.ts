@@ -8,18 +8,13 @@ interface Exports {
   bring_records(): number;
   begin(): number;
   step(requests: number): number;
-  step_to_victim(requests: number): number;
   counters(): number;
-  blocks(): number;
   pages(): number;
   victims(): number;
   finish(): number;
 }
 
 const FAILED = 0xffffffff;
-
-/** The numbers of a block in `Kernel.blocks`. */
-export const BLOCK = { words: 6, state: 0, written: 1, valid: 2, marked: 3, erases: 4, class: 5 } as const;
 
 /** What becomes of a valid page of a victim. */
 export type Answer = "copied" | "dropped" | "from-buffer" | "fast" | "moved-in";
@@ -70,21 +65,9 @@ export class Kernel {
     return this.checked(this.exports.step(requests));
   }
 
-  /** Serve requests until GC picks a victim, at most `requests`; returns how many there were. */
-  stepToVictim(requests: number): number {
-    return this.checked(this.exports.step_to_victim(requests));
-  }
-
   counters(): Counters {
     this.checked(this.exports.counters());
     return JSON.parse(this.text()) as Counters;
-  }
-
-  /** The blocks, `BLOCK.words` numbers each: in the module's memory, until the next call. */
-  blocks(): Uint32Array {
-    this.checked(this.exports.blocks());
-    // Bytes of the module are aligned for no number.
-    return new Uint32Array(this.output().slice().buffer);
   }
 
   /** A byte for each page, and the pages of a block: in the module's memory, until the next call. */

@@ -4,7 +4,7 @@ import { $, number } from "./page";
 import { CAUSES, type Kept, type Operations, READ, type Victims, meanwhile, open, paint, slow, summary } from "./recording";
 
 const NAMES = [...CAUSES.map((cause) => `${cause.replace("_", " ")} programs`), "erases", "reads"];
-const COLOURS = ["host", "evict", "gc", "refresh", "wear-levelling", "destage", "metadata", "erase", "read"];
+const COLOURS = [...CAUSES.map((cause) => cause.replace("_", "-")), "erase", "read"];
 /** A step of the wheel or of a key, as a share of what is seen. */
 const ZOOM = 1.25;
 const MOVE = 0.15;

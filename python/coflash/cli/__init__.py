@@ -64,12 +64,14 @@ class Commands(TyperGroup):
 
 def imported(name: str) -> Any:
     """Import a command."""
+    from coflash.cli.options import Group  # the list of commands needs no options
+
     home = import_module(f"coflash.cli.{_MODULES.get(name, name)}")
     if name in _GROUPS:
         single = home.app
         single.info.help = _summary(name)
     else:
-        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        single = Group()
         single.command(name, **getattr(home, "SETTINGS", {}))(getattr(home, name))
     command = typer.main.get_command(single)
     command.name = name

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from coflash._core import CoflashError
 from coflash.cli.console import check_effect, errors, say
-from coflash.cli.options import out_option
 from coflash.files import atomic_write, kinds
 from coflash.quantity import parsed
 
-_SHEET = 'The data sheet, lines such as capacity = "3.84TB": beside RESULTS its limits, alone all that is known.'
-_RESULTS = "A CSV of measurements, such as used,waf; or the folder of a pack of jobs that was run."
-
 
 def calibrate(
-    results: Annotated[Path | None, typer.Argument(metavar="RESULTS", help=_RESULTS)] = None,
-    out: Annotated[Path, out_option("FILE", "The scenario; its page and figure go beside it.")] = Path("drive.toml"),
-    capacity: Annotated[
-        str | None, typer.Option("--capacity", metavar="SIZE", help="The user capacity: 800GB.")
-    ] = None,
-    sheet_file: Annotated[Path | None, typer.Option("--sheet", metavar="FILE", help=_SHEET)] = None,
-    jobs: Annotated[
-        Path | None,
-        typer.Option(
-            "--jobs", metavar="DIR", help="Write fio jobs that measure a drive, and the script that runs them."
-        ),
-    ] = None,
+    results: Path | None = None,
+    out: Path = Path("drive.toml"),
+    capacity: str | None = None,
+    sheet_file: Path | None = None,
+    jobs: Path | None = None,
 ) -> None:
-    """Fit a scenario to measurements of a drive, and say how well it predicts those that were held out."""
+    """Fit a scenario to measurements of a drive, and say how well it predicts those that were held out.
+
+    Options:
+        results: `RESULTS` A CSV of measurements, such as used,waf; or the folder of a pack of jobs that was run.
+        out: `--out -o FILE` The scenario; its page and figure go beside it.
+        capacity: `--capacity SIZE` The user capacity: 800GB.
+        sheet_file: `--sheet FILE` The data sheet, lines such as capacity = "3.84TB": beside RESULTS its limits, alone
+            all that is known.
+        jobs: `--jobs DIR` Write fio jobs that measure a drive, and the script that runs them.
+    """
     from coflash.calibrate.from_sheet import FromSheet, read_sheet  # slow to import, as are those below
 
     given = {"RESULTS": results, "--capacity": capacity}

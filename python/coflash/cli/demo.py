@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from coflash import demo as job
 from coflash.cli.console import errors, output, say, show_table
-from coflash.cli.options import out_option
 from coflash.files import atomic_write, kinds
 
 
-def demo(
-    out: Annotated[Path, out_option("DIR", "The folder of results.")] = Path("results/demo"),
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer cache sizes.")] = False,
-) -> None:
-    """Compare no cache, a cache that flash knows nothing of, and cooperative data management, on an OLTP trace."""
+def demo(out: Path = Path("results/demo"), quick: bool = False) -> None:
+    """Compare no cache, a cache that flash knows nothing of, and cooperative data management, on an OLTP trace.
+
+    Options:
+        out: `--out -o DIR` The folder of results.
+        quick: `--quick` Fewer cache sizes.
+    """
     from coflash.report import write_report  # slow to import; no other command needs it
 
     page = out / "report.html"

@@ -7,7 +7,7 @@ import threading
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -15,67 +15,46 @@ from coflash import device
 from coflash._core import CoflashError
 from coflash.cli import live_display
 from coflash.cli.console import errors, notes, output, say, scenario_with, show_table
-from coflash.cli.options import Assignments
+from coflash.cli.options import Group
 from coflash.quantity import show
 from coflash.text_table import TextTable
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = Group(no_args_is_help=True)
 
-DeviceFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the device.")]
-Device = Annotated[Path, typer.Option("--device", metavar="DIR", help="The folder of the device.")]
-DeviceScenario = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="SCENARIO",
-        help="A built-in scenario ('coflash scenario list'), or a TOML file. Default: that of the device in DIR.",
-    ),
-]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random effects of a power cut.")]
-Side = Annotated[
-    str,
-    typer.Option(
-        "--side",
-        metavar="device|host|both",
-        help="The side that loses power. With the cache in the host, the other one goes on.",
-    ),
-]
 _SECONDS_BETWEEN_LOOKS = 0.2
 
 
 def serve(
-    folder: Device,
-    scenario: DeviceScenario = None,
-    assignments: Assignments = None,
-    size: Annotated[str | None, typer.Option("--size", help="The capacity, such as 8GiB.")] = None,
-    listen: Annotated[
-        str | None,
-        typer.Option(
-            "--listen",
-            metavar="PATH|HOST:PORT",
-            help="A Unix socket, by its path, or a TCP address, such as 127.0.0.1:10809. Default: DIR/nbd.",
-        ),
-    ] = None,
-    insecure: Annotated[
-        bool,
-        typer.Option(
-            "--insecure", help="Let --listen take an address that other machines reach: no password, no encryption."
-        ),
-    ] = False,
-    emulate: Annotated[
-        bool, typer.Option("--emulate", help="Delay each answer until the simulated device would give it.")
-    ] = False,
-    cut_after: Annotated[
-        str | None,
-        typer.Option("--cut-after", metavar="writes=N|flush=N", help="Cut the power once, in or after this request."),
-    ] = None,
-    side: Side = "device",
-    seed: Seed = 0,
-    dashboard: Annotated[
-        bool, typer.Option("--dashboard", help="Show its flash at work on a page, for a browser on this machine.")
-    ] = False,
-    live: Annotated[bool, typer.Option("--live", help="Show the current measures on this terminal.")] = False,
+    folder: Path,
+    scenario: str | None = None,
+    assignments: list[str] | None = None,
+    size: str | None = None,
+    listen: str | None = None,
+    insecure: bool = False,
+    emulate: bool = False,
+    cut_after: str | None = None,
+    side: str = "device",
+    seed: int = 0,
+    dashboard: bool = False,
+    live: bool = False,
 ) -> None:
-    """Serve a device as a network block device until Control-C. Do not keep data on it: it is for experiments."""
+    """Serve a device as a network block device until Control-C. Do not keep data on it: it is for experiments.
+
+    Options:
+        folder: `--device DIR` The folder of the device.
+        scenario: `[SCENARIO]` A built-in scenario ('coflash scenario list'), or a TOML file. Default: that of the
+            device in DIR.
+        size: `--size` The capacity, such as 8GiB.
+        listen: `--listen PATH|HOST:PORT` A Unix socket, by its path, or a TCP address, such as 127.0.0.1:10809.
+            Default: DIR/nbd.
+        insecure: `--insecure` Let --listen take an address that other machines reach: no password, no encryption.
+        emulate: `--emulate` Delay each answer until the simulated device would give it.
+        cut_after: `--cut-after writes=N|flush=N` Cut the power once, in or after this request.
+        side: `--side device|host|both` The side that loses power. With the cache in the host, the other one goes on.
+        seed: `--seed 0..` Seed of the random effects of a power cut.
+        dashboard: `--dashboard` Show its flash at work on a page, for a browser on this machine.
+        live: `--live` Show the current measures on this terminal.
+    """
     chosen = None if scenario is None else scenario_with(scenario, assignments)
     is_path = listen is not None and ("/" in listen or ":" not in listen)
     options: dict[str, Any] = {"size": size, "socket" if is_path else "listen": listen}
@@ -111,8 +90,12 @@ def serve(
 
 
 @app.command()
-def info(folder: DeviceFolder) -> None:
-    """Describe a device: its scenario, its size, and the data on it."""
+def info(folder: Path) -> None:
+    """Describe a device: its scenario, its size, and the data on it.
+
+    Options:
+        folder: `DIR` The folder of the device.
+    """
     scenario, numbers = device.info(folder)
     table = TextTable(["", ""])
     table.add("scenario", f"{scenario.name} {scenario.hash}")
@@ -126,8 +109,12 @@ def info(folder: DeviceFolder) -> None:
 
 
 @app.command()
-def check(folder: DeviceFolder) -> None:
-    """Check every record and all data of a device; exit status 1 means damage."""
+def check(folder: Path) -> None:
+    """Check every record and all data of a device; exit status 1 means damage.
+
+    Options:
+        folder: `DIR` The folder of the device.
+    """
     damage = device.check(folder)
     for line in damage or ["nothing is damaged"]:
         say(line)
@@ -136,20 +123,34 @@ def check(folder: DeviceFolder) -> None:
 
 
 @app.command()
-def cut(folder: DeviceFolder, side: Side = "device", seed: Seed = 0) -> None:
-    """Cut the power of a device that is being served, or of its host, power it on again, and say what was lost."""
+def cut(folder: Path, side: str = "device", seed: int = 0) -> None:
+    """Cut the power of a device that is being served, or of its host, power it on again, and say what was lost.
+
+    Options:
+        folder: `DIR` The folder of the device.
+        side: `--side device|host|both` The side that loses power. With the cache in the host, the other one goes on.
+        seed: `--seed 0..` Seed of the random effects of a power cut.
+    """
     output().print(device.cut(folder, seed, side).told, soft_wrap=True)
 
 
 @app.command()
-def mark(text: Annotated[str, typer.Argument(metavar="TEXT", help="One line.")]) -> None:
-    """Write a mark between the requests of the workload that coflash explore runs, for its failures and checks."""
+def mark(text: str) -> None:
+    """Write a mark between the requests of the workload that coflash explore runs, for its failures and checks.
+
+    Options:
+        text: `TEXT` One line.
+    """
     device.mark(text)
 
 
 @app.command()
-def twin(folder: DeviceFolder) -> None:
-    """Simulate every session of a device, and compare all measures; exit status 1 means a difference, or no answer."""
+def twin(folder: Path) -> None:
+    """Simulate every session of a device, and compare all measures; exit status 1 means a difference, or no answer.
+
+    Options:
+        folder: `DIR` The folder of the device.
+    """
     failed = 0
     if not (sessions := device.sessions(folder)):
         notes([f"{folder}: no session has ended: there is nothing to compare"])

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from coflash._core import CoflashError
-from coflash.cli import complete
 from coflash.cli.console import say
 from coflash.commented import commented
 from coflash.files import atomic_write
 from coflash.scenario import Scenario
 
-_START_FROM = "Begin with this scenario, a built-in one or a TOML file, instead of a small SSD."
 _START = {
     "description": "A 1 GiB SSD whose cache and garbage collection cooperate",
     "cooperation": "cdm",
@@ -28,13 +23,13 @@ _START = {
 """A device that is simulated in seconds, under a workload that needs no trace."""
 
 
-def init(
-    file: Annotated[Path, typer.Argument(metavar="[FILE]", help="The file to write.")] = Path("scenario.toml"),
-    start: Annotated[
-        str | None, typer.Argument(metavar="[SCENARIO]", help=_START_FROM, autocompletion=complete.scenarios)
-    ] = None,
-) -> None:
-    """Write a scenario to start from: a TOML file with the meaning of every key in a comment."""
+def init(file: Path = Path("scenario.toml"), start: str | None = None) -> None:
+    """Write a scenario to start from: a TOML file with the meaning of every key in a comment.
+
+    Options:
+        file: `[FILE]` The file to write.
+        start: `[SCENARIO]` Begin with this scenario, a built-in one or a TOML file, instead of a small SSD.
+    """
     if file.suffix != ".toml":
         msg = f"{file}: the name of a scenario ends in .toml, such as {file.with_suffix('.toml')}"
         raise CoflashError(msg)

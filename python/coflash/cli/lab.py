@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Annotated
 
 import typer
 
 
-def lab(
-    port: Annotated[int, typer.Option("--port", metavar="N", help="The port; 0 for any.", min=0)] = 0,
-) -> None:
-    """Serve the laboratory to this machine's browsers: two small drives that write the same data, page by page."""
+def lab(port: int = 0) -> None:
+    """Serve the laboratory to this machine's browsers: two small drives that write the same data, page by page.
+
+    Options:
+        port: `--port N 0..` The port; 0 for any.
+    """
     from coflash.report.lab import server  # no other command needs it
 
     with server(port) as made:

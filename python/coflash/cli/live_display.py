@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import TypeVar
 
@@ -23,48 +23,94 @@ _SECONDS_OF_PACE = 2.0
 _HISTORY = 200
 _LINE_WIDTH = 32
 
-_ROWS: tuple[tuple[str, str, Unit], ...] = (
-    ("write amplification", "waf_host", "ratio"),
-    ("write amplification, by bytes", "waf_media", "ratio"),
-    ("response, mean", "response_mean_ns", "ns"),
-    ("response, p99", "response_p99_ns", "ns"),
-)
+_Values = Mapping[str, float | None]
+_Reading = Callable[[_Values, _Values, float], float | None]
+"""A measured number, now and some seconds before."""
+_Rows = Mapping[str, tuple[Unit, _Reading]]
+"""The displayed values, by their labels."""
 
 
-def _bytes_differ(values: Mapping[str, float | None]) -> bool:
-    """Whether write amplification by bytes reads unlike that by host writes."""
-    return show(values.get("waf_media"), "ratio") != show(values.get("waf_host"), "ratio")
+def _level(path: str) -> _Reading:
+    return lambda now, _, __: now.get(path)
+
+
+def _pace(path: str) -> _Reading:
+    return lambda now, before, seconds: _grown(path, now, before) / seconds if path in now else None
+
+
+def _hits(now: _Values, before: _Values, _: float) -> float | None:
+    hits, misses = (_grown(f"cache.{each}_pages", now, before) for each in ("hits", "misses"))
+    return hits / (hits + misses) if hits + misses else None
+
+
+def _grown(path: str, now: _Values, before: _Values) -> float:
+    """Return the increase of a count; after a power cut, since power on."""
+    count = now.get(path) or 0.0
+    grown = count - (before.get(path) or 0.0)
+    return grown if grown >= 0 else count
+
+
+def _by_bytes(now: _Values, _: _Values, __: float) -> float | None:
+    """Read write amplification by bytes, where it reads unlike that by host writes."""
+    value = now.get("waf_media")
+    return value if show(value, "ratio") != show(now.get("waf_host"), "ratio") else None
+
+
+_AMPLIFICATION: _Rows = {
+    "write amplification": ("ratio", _level("waf_host")),
+    "write amplification, by bytes": ("ratio", _by_bytes),
+}
+_OF_A_RUN: _Rows = {
+    **_AMPLIFICATION,
+    "response, mean": ("ns", _level("response_mean_ns")),
+    "response, p99": ("ns", _level("response_p99_ns")),
+}
+_OF_A_DEVICE: _Rows = {
+    "requests a second": ("1/s", lambda now, _, seconds: (now.get("load.requests") or 0.0) / seconds),
+    "queue depth": ("", _level("load.queue_depth")),
+    "response of the server, mean": ("ns", _level("load.response_mean_ns")),
+    "response of the server, p99": ("ns", _level("load.response_p99_ns")),
+    "emulated response, p99": ("ns", _level("response_ns.all.p99")),
+    **_AMPLIFICATION,
+    "cache hits": ("share", _hits),
+    "GC copies a second": ("1/s", _pace("gc_copies_pages")),
+    "GC drops a second": ("1/s", _pace("gc_drops_pages")),
+}
 
 
 class _View:
     """A state as text: in place on a terminal, line by line in a log."""
 
-    def __init__(self, label: str, console: Console, names: Iterable[str]) -> None:
-        self._label, self.console = label, console
-        self._history: dict[str, deque[float]] = {name: deque(maxlen=_HISTORY) for name in names}
+    def __init__(self, label: str, console: Console, rows: _Rows) -> None:
+        self._label, self.console, self._read = label, console, rows
+        self._now: dict[str, float | None] = {}
+        self._history: dict[str, deque[float]] = {name: deque(maxlen=_HISTORY) for name in rows}
         self._due = time.monotonic() + _SECONDS_BETWEEN_LINES
 
-    def _take(self, values: Mapping[str, float | None], at: float) -> None:
-        """Keep measures for their courses; print a line in a log, if that is due."""
-        for name, history in self._history.items():
-            if (value := values.get(name)) is not None:
-                history.append(value)
+    def _take(self, values: _Values, before: _Values, seconds: float, at: float) -> None:
+        """Take measures, and those of some seconds before; print a line in a log, if that is due."""
+        for label, (_, read) in self._read.items():
+            self._now[label] = read(values, before, seconds)
+            if (value := self._now[label]) is not None:
+                self._history[label].append(value)
         if not self.console.is_terminal and at >= self._due:
             self._due = at + _SECONDS_BETWEEN_LINES
             self.console.print(self.line(), soft_wrap=True)
 
-    def _rows(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the labels of the measures, their values as text, and their names."""
-        raise NotImplementedError
+    def _rows(self) -> Iterator[tuple[str, str]]:
+        """Yield the labels of the measures that are known, and their values as text."""
+        for label, value in self._now.items():
+            if value is not None:
+                yield label, show(value, self._read[label][0])
 
     def line(self) -> str:
         """Return the state in one line."""
-        return " · ".join((self._label, *(f"{label} {text}" for label, text, _ in self._rows())))
+        return " · ".join((self._label, *(" ".join(row) for row in self._rows())))
 
     def _table(self, *first: tuple[str, str, str]) -> TextTable:
         """Make a table of some rows, and of the measures with their courses."""
         table = TextTable(["", "", ""], "lrl")
-        rows = ((label, text, sparkline(self._history[name], _LINE_WIDTH)) for label, text, name in self._rows())
+        rows = ((label, text, sparkline(self._history[label], _LINE_WIDTH)) for label, text in self._rows())
         for label, text, course in (*first, *rows):
             table.add(Cell(label, "dim"), text, Cell(course, "dim"))
         return table
@@ -87,7 +133,7 @@ class View(_View):
     """The state of a run."""
 
     def __init__(self, label: str, console: Console) -> None:
-        super().__init__(label, console, [name for _, name, _ in _ROWS])
+        super().__init__(label, console, _OF_A_RUN)
         self._phase = "opening"
         self._fraction: float | None = None
         self._phase_begun = 0.0
@@ -110,7 +156,7 @@ class View(_View):
     def measured(self, so_far: SoFar) -> None:
         """Set the measures so far."""
         self._so_far = so_far
-        self._take(so_far, time.monotonic())
+        self._take(so_far, {}, 1.0, time.monotonic())
 
     @property
     def requests_per_second(self) -> float | None:
@@ -126,7 +172,7 @@ class View(_View):
         parts = [f"{self._label} · {self._phase}{done}", f"{counted(self._requests, 'request')}, {self._pace_text()}"]
         if self._so_far is not None:
             parts.append(f"{show(self._so_far.simulated_ns, 'ns')} simulated")
-            parts += [f"{label} {text}" for label, text, _ in self._rows()]
+            parts += [" ".join(row) for row in self._rows()]
         return " · ".join(parts)
 
     def __rich__(self) -> RenderableType:
@@ -141,12 +187,6 @@ class View(_View):
         simulated = None if self._so_far is None else self._so_far.simulated_ns
         pace = ("simulating", self._pace_text(), f"{self._requests:,} so far")
         return Group(head, self._table(pace, ("simulated time", show(simulated, "ns"), self._speed(simulated))))
-
-    def _rows(self) -> Iterator[tuple[str, str, str]]:
-        values: Mapping[str, float | None] = self._so_far or {}
-        for label, name, unit in _ROWS:
-            if name != "waf_media" or _bytes_differ(values):
-                yield label, show(values.get(name), unit), name
 
     def _pace_text(self) -> str:
         unit = "pages" if self._phase == "precondition" else "requests"
@@ -166,62 +206,17 @@ class View(_View):
         return elapsed * (1 - self._fraction) / (self._fraction - self._phase_begun)
 
 
-_Reading = Callable[[Mapping[str, float], Mapping[str, float], float], float | None]
-"""A measured number, now and some seconds before."""
-
-
-def _level(path: str) -> _Reading:
-    return lambda now, _, __: now.get(path)
-
-
-def _pace(path: str) -> _Reading:
-    return lambda now, before, seconds: _grown(path, now, before) / seconds if path in now else None
-
-
-def _hits(now: Mapping[str, float], before: Mapping[str, float], _: float) -> float | None:
-    hits, misses = (_grown(f"cache.{each}_pages", now, before) for each in ("hits", "misses"))
-    return hits / (hits + misses) if hits + misses else None
-
-
-def _grown(path: str, now: Mapping[str, float], before: Mapping[str, float]) -> float:
-    """Return the increase of a count; after a power cut, since power on."""
-    grown = now.get(path, 0) - before.get(path, 0)
-    return grown if grown >= 0 else now[path]
-
-
-_SERVED_ROWS: Mapping[str, tuple[Unit, _Reading]] = {
-    "requests a second": ("1/s", lambda now, _, seconds: now.get("load.requests", 0) / seconds),
-    "queue depth": ("", _level("load.queue_depth")),
-    "response of the server, mean": ("ns", _level("load.response_mean_ns")),
-    "response of the server, p99": ("ns", _level("load.response_p99_ns")),
-    "emulated response, p99": ("ns", _level("response_ns.all.p99")),
-    "write amplification": ("ratio", _level("waf_host")),
-    "write amplification, by bytes": ("ratio", lambda now, _, __: now.get("waf_media") if _bytes_differ(now) else None),
-    "cache hits": ("share", _hits),
-    "GC copies a second": ("1/s", _pace("gc_copies_pages")),
-    "GC drops a second": ("1/s", _pace("gc_drops_pages")),
-}
-"""The displayed values of a served device, by their labels."""
-
-
 class ServedView(_View):
     """The state of a served device."""
 
     def __init__(self, label: str, console: Console) -> None:
-        super().__init__(label, console, _SERVED_ROWS)
+        super().__init__(label, console, _OF_A_DEVICE)
         self._before: tuple[float, Mapping[str, float]] | None = None
-        self._now: dict[str, float | None] = {}
 
     def show(self, values: Mapping[str, float]) -> None:
         """Take measures, as `coflash.device.Served.measured` returns them."""
         at = time.monotonic()
         if self._before is not None:
             then, before = self._before
-            self._now = {label: read(values, before, at - then) for label, (_, read) in _SERVED_ROWS.items()}
-            self._take(self._now, at)
+            self._take(values, before, at - then, at)
         self._before = at, values
-
-    def _rows(self) -> Iterator[tuple[str, str, str]]:
-        for label, value in self._now.items():
-            if value is not None:
-                yield label, show(value, _SERVED_ROWS[label][0]), label

@@ -7,14 +7,13 @@ from dataclasses import asdict
 from rich.text import Text
 
 from coflash.cli.console import output, show_json, show_table
-from coflash.cli.options import AsJson
 from coflash.policies import policies as families
 from coflash.text_table import Cell, TextTable
 
 
-def policies(json: AsJson = False) -> None:
+def policies(as_json: bool = False) -> None:
     """List every algorithm that a scenario can choose by name."""
-    if json:
+    if as_json:
         show_json([asdict(family) for family in families()])
         return
     console = output()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 import coflash
 from coflash._core import CoflashError
-from coflash.cli import complete
 from coflash.cli.console import (
     STANDARD_OUTPUT,
     check_json,
@@ -23,23 +22,7 @@ from coflash.cli.console import (
     show_table,
     write_json,
 )
-from coflash.cli.options import (
-    Assignments,
-    JsonFile,
-    Measures,
-    On,
-    OutFolder,
-    Plot,
-    Quiet,
-    Read,
-    Requests,
-    Scale,
-    ScenarioName,
-    Seeds,
-    Traces,
-    Vary,
-    trace_options,
-)
+from coflash.cli.options import trace_options
 from coflash.evaluation import SuiteName
 from coflash.files import atomic_write, kinds
 from coflash.sweep.design import values_by_key
@@ -50,42 +33,27 @@ if TYPE_CHECKING:
     from coflash.sweep.size import Sizing
 
 
-def _option(name: str, metavar: str, help: str, complete: Any = None, **more: Any) -> Any:
-    return typer.Option(f"--{name}", metavar=metavar, help=help, autocompletion=complete, **more)
-
-
-def _objective(name: str, examples: str) -> Any:
-    return _option(name, "MEASURE|KEY", f"A measure or key to {name}: {examples}. May be repeated.", complete.measures)
-
-
-_DESIGN = (
-    "All combinations; the first value of each key, then the second, … (list); N random points (20), drawn by a seed "
-    "(0); or a Latin hypercube of N."
-)
-_WORKLOAD = "The trace, or its files in order; or a generator or preset that is written as one: jesd219."
-_OVER = "The space: lo..hi or lo..hi*2 or a,b. May be repeated."
-_COST = "A cost to minimise: 'cache.size*3 $/GiB + flash.size*0.08'; flash.size includes spare space."
-_BOUND = "A bound: response.p99<5ms, cache.size<1GiB, cost<2. May be repeated."
-_PRICES = "cache.size*3 $/GiB + flash.size*0.08 $/GiB"
-_FILE = "A Python file that defines one class with @coflash.policy; or a built-in policy."
-
-
 def sweep(
-    scenario: ScenarioName,
-    vary: Vary,
-    trace: Traces = None,
-    read: Read = None,
-    assignments: Assignments = None,
-    scale: Scale = None,
-    design: Annotated[str, _option("design", "grid|list|random[:N[:SEED]]|lhs[:N[:SEED]]", _DESIGN)] = "grid",
-    seeds: Seeds = 1,
-    on: On = None,
-    out: OutFolder = "results/sweep",
-    measures: Measures = None,
-    json: JsonFile = None,
-    quiet: Quiet = False,
+    scenario: str,
+    vary: list[str],
+    trace: list[str] | None = None,
+    read: list[str] | None = None,
+    assignments: list[str] | None = None,
+    scale: str | None = None,
+    design: str = "grid",
+    seeds: int = 1,
+    on: str | None = None,
+    out: str = "results/sweep",
+    measures: list[str] | None = None,
+    json: Path | None = None,
+    quiet: bool = False,
 ) -> None:
-    """Run a scenario at many points, on all cores; runs that are in the folder already are not repeated."""
+    """Run a scenario at many points, on all cores; runs that are in the folder already are not repeated.
+
+    Options:
+        design: `--design grid|list|random[:N[:SEED]]|lhs[:N[:SEED]]` All combinations; the first value of each key,
+            then the second, … (list); N random points (20), drawn by a seed (0); or a Latin hypercube of N.
+    """
     given = locals()
     given["design"], *numbers = design.split(":")
     if len(numbers) > 2 or not all(number.isdecimal() for number in numbers):
@@ -96,43 +64,62 @@ def sweep(
 
 
 def tune(
-    scenario: ScenarioName,
-    over: Annotated[list[str], _option("over", "KEY=VALUES", _OVER, complete.assignments)],
-    minimise: Annotated[list[str] | None, _objective("minimise", "response.p99, cache.size, flash.size")] = None,
-    maximise: Annotated[list[str] | None, _objective("maximise", "cache.hit_ratio")] = None,
-    cost: Annotated[str | None, _option("cost", "KEY*PRICE+…", _COST)] = None,
-    subject_to: Annotated[list[str] | None, _option("subject-to", "MEASURE<VALUE", _BOUND)] = None,
-    trace: Traces = None,
-    read: Read = None,
-    assignments: Assignments = None,
-    trials: Annotated[int, _option("trials", "N", "Number of points to try.", min=1)] = 50,
-    seeds: Seeds = 1,
-    on: On = None,
-    out: OutFolder = "results/tune",
-    json: JsonFile = None,
-    quiet: Quiet = False,
+    scenario: str,
+    over: list[str],
+    minimise: list[str] | None = None,
+    maximise: list[str] | None = None,
+    cost: str | None = None,
+    subject_to: list[str] | None = None,
+    trace: list[str] | None = None,
+    read: list[str] | None = None,
+    assignments: list[str] | None = None,
+    trials: int = 50,
+    seeds: int = 1,
+    on: str | None = None,
+    out: str = "results/tune",
+    json: Path | None = None,
+    quiet: bool = False,
 ) -> None:
-    """Search for the values of some keys that minimise or maximise measures; the same command resumes a search."""
+    """Search for the values of some keys that minimise or maximise measures; the same command resumes a search.
+
+    Options:
+        over: `--over KEY=VALUES` The space: lo..hi or lo..hi*2 or a,b. May be repeated.
+        minimise: `--minimise MEASURE|KEY` A measure or key to minimise: response.p99, cache.size, flash.size. May be
+            repeated.
+        maximise: `--maximise MEASURE|KEY` A measure or key to maximise: cache.hit_ratio. May be repeated.
+        cost: `--cost KEY*PRICE+…` A cost to minimise: 'cache.size*3 $/GiB + flash.size*0.08'; flash.size includes spare
+            space.
+        subject_to: `--subject-to MEASURE<VALUE` A bound: response.p99<5ms, cache.size<1GiB, cost<2. May be repeated.
+        trials: `--trials N 1..` Number of points to try.
+    """
     _ask(coflash.tune, locals())
 
 
 def size(
-    trace: Annotated[list[str], typer.Argument(metavar="TRACE...", help=_WORKLOAD, autocompletion=complete.workloads)],
-    goal: Annotated[list[str], _option("goal", "MEASURE<VALUE", "A bound. May be repeated.")],
-    read: Read = None,
-    cost: Annotated[str | None, _option("cost", "KEY*PRICE+…", "The cost to minimise.", show_default=_PRICES)] = None,
-    drive: Annotated[str, _option("drive", "NAME|FILE", "A drive's scenario.", complete.scenarios)] = "demo",
-    over: Annotated[
-        list[str] | None, _option("over", "KEY=VALUES", "More choices: gc.victim=greedy,fifo. May be repeated.")
-    ] = None,
-    assignments: Assignments = None,
-    seeds: Annotated[int, _option("seeds", "N", "Seeds of the answer, its neighbours and its reasons.", min=1)] = 3,
-    on: On = None,
-    out: OutFolder = "results/size",
-    json: JsonFile = None,
-    quiet: Quiet = False,
+    trace: list[str],
+    goal: list[str],
+    read: list[str] | None = None,
+    cost: str = "cache.size*3 $/GiB + flash.size*0.08 $/GiB",
+    drive: str = "demo",
+    over: list[str] | None = None,
+    assignments: list[str] | None = None,
+    seeds: int = 3,
+    on: str | None = None,
+    out: str = "results/size",
+    json: Path | None = None,
+    quiet: bool = False,
 ) -> None:
-    """Find the cheapest cache and spare space with which a trace or a workload meets goals, and say why."""
+    """Find the cheapest cache and spare space with which a trace or a workload meets goals, and say why.
+
+    Options:
+        trace: `TRACE|WORKLOAD...` The trace, or its files in order; or a generator or preset that is written as one:
+            jesd219.
+        goal: `--goal MEASURE<VALUE` A bound. May be repeated.
+        cost: `--cost KEY*PRICE+…` The cost to minimise.
+        drive: `--drive NAME|FILE` A drive's scenario.
+        over: `--over KEY=VALUES` More choices: gc.victim=greedy,fifo. May be repeated.
+        seeds: `--seeds N 1..` Seeds of the answer, its neighbours and its reasons.
+    """
     _ask(coflash.size, locals(), _explained)
 
 
@@ -148,59 +135,63 @@ def _explained(sizing: Sizing) -> Sequence[str]:
 
 
 def advise(
-    scenario: ScenarioName,
-    trace: Traces = None,
-    read: Read = None,
-    assignments: Assignments = None,
-    scale: Scale = None,
-    requests: Requests = None,
-    steady: Annotated[
-        bool, typer.Option("--steady/--as-given", help="Begin in a steady state, or with the scenario's own warm-up.")
-    ] = True,
-    seeds: Annotated[int, _option("seeds", "N", "Seeds of each run.", min=1)] = 1,
-    on: On = None,
-    out: OutFolder = "results/advice",
-    plot: Plot = None,
-    json: JsonFile = None,
-    quiet: Quiet = False,
+    scenario: str,
+    trace: list[str] | None = None,
+    read: list[str] | None = None,
+    assignments: list[str] | None = None,
+    scale: str | None = None,
+    requests: int | None = None,
+    steady: bool = True,
+    seeds: int = 1,
+    on: str | None = None,
+    out: str = "results/advice",
+    plot: Path | None = None,
+    json: Path | None = None,
+    quiet: bool = False,
 ) -> None:
-    """Tell what cooperation of cache and GC would save on a scenario, by which answer, at what cost, and why."""
+    """Tell what cooperation of cache and GC would save on a scenario, by which answer, at what cost, and why.
+
+    Options:
+        steady: `--steady/--as-given` Begin in a steady state, or with the scenario's own warm-up.
+        seeds: `--seeds N 1..` Seeds of each run.
+    """
     _ask(coflash.advise, locals())
 
 
 def fleet(
-    traces: Annotated[list[str], typer.Argument(metavar="TRACE...", help="The trace of many volumes, or its files.")],
-    vary: Vary,
-    read: Read = None,
-    by: Annotated[
-        By, typer.Option("--by", help="A device for each volume that the records name, or for each file.")
-    ] = "volume",
-    scenario: Annotated[
-        str, _option("scenario", "NAME|FILE", "The device; its size follows each volume.", complete.scenarios)
-    ] = "demo",
-    assignments: Assignments = None,
-    seeds: Seeds = 1,
-    on: On = None,
-    out: OutFolder = "results/fleet",
-    measures: Measures = None,
-    plot: Plot = None,
-    json: JsonFile = None,
-    quiet: Quiet = False,
+    traces: list[str],
+    vary: list[str],
+    read: list[str] | None = None,
+    by: By = "volume",
+    scenario: str = "demo",
+    assignments: list[str] | None = None,
+    seeds: int = 1,
+    on: str | None = None,
+    out: str = "results/fleet",
+    measures: list[str] | None = None,
+    plot: Path | None = None,
+    json: Path | None = None,
+    quiet: bool = False,
 ) -> None:
-    """Run each volume of a trace on a device of its own, and show how results spread over the volumes."""
+    """Run each volume of a trace on a device of its own, and show how results spread over the volumes.
+
+    Options:
+        traces: `TRACE...` The trace of many volumes, or its files.
+        by: `--by` A device for each volume that the records name, or for each file.
+        scenario: `--scenario NAME|FILE` The device; its size follows each volume.
+    """
     given = locals()
     given["options"] = trace_options(given.pop("read"))
     _ask(coflash.fleet, given)
 
 
-def evaluate(
-    policy: Annotated[Path, typer.Argument(metavar="FILE", help=_FILE)],
-    suite: Annotated[
-        SuiteName | None, typer.Option("--suite", help="The workloads; by default those of the policy's key.")
-    ] = None,
-    json: JsonFile = None,
-) -> None:
-    """Compare a policy of your own with the built-in ones. Exit status 1 means that it failed."""
+def evaluate(policy: Path, suite: SuiteName | None = None, json: Path | None = None) -> None:
+    """Compare a policy of your own with the built-in ones. Exit status 1 means that it failed.
+
+    Options:
+        policy: `FILE` A Python file that defines one class with @coflash.policy; or a built-in policy.
+        suite: `--suite` The workloads; by default those of the policy's key.
+    """
     _ask(coflash.evaluate, locals())
 
 

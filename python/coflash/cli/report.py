@@ -3,46 +3,37 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import typer
 
-from coflash.cli import complete
 from coflash.cli.console import check_effect, notes
-from coflash.cli.options import Where, out_option
 from coflash.files import atomic_write, kinds
 from coflash.measures.catalogue import named
 
-_OUTPUT = "The file of the page, by default report.html; or the folder of the figures, by default figures."
-_MEASURE = "For figures: a measure to draw, such as waf_host. May be repeated."
-_OVER = "For figures: the key of the axis."
-_BY = "For figures: the key of the lines."
+Form = Literal["html", "pdf", "svg", "png"]
 
 
 def report(
-    results: Annotated[
-        list[Path],
-        typer.Argument(metavar="DIR|RUN...", help="Folders of results, or folders that contain them at any depth."),
-    ],
-    output: Annotated[
-        Path | None,
-        out_option("PATH", _OUTPUT),
-    ] = None,
-    format: Annotated[
-        Literal["html", "pdf", "svg", "png"],
-        typer.Option("--format", help="A page to explore, or figures for a paper, one file for each."),
-    ] = "html",
-    metrics: Annotated[
-        list[str] | None,
-        typer.Option("--measure", metavar="MEASURE", help=_MEASURE, autocompletion=complete.measures),
-    ] = None,
-    over: Annotated[
-        str | None, typer.Option("--over", metavar="KEY", help=_OVER, autocompletion=complete.key_names)
-    ] = None,
-    by: Annotated[str | None, typer.Option("--by", metavar="KEY", help=_BY, autocompletion=complete.key_names)] = None,
-    where: Where = None,
+    results: list[Path],
+    output: Path | None = None,
+    format: Form = "html",
+    metrics: list[str] | None = None,
+    over: str | None = None,
+    by: str | None = None,
+    where: list[str] | None = None,
 ) -> None:
-    """Make a self-contained HTML report of results, which needs no network; or figures for a paper."""
+    """Make a self-contained HTML report of results, which needs no network; or figures for a paper.
+
+    Options:
+        results: `DIR|RUN...` Folders of results, or folders that contain them at any depth.
+        output: `--out -o PATH` The file of the page, by default report.html; or the folder of the figures, by default
+            figures.
+        format: `--format` A page to explore, or figures for a paper, one file for each.
+        metrics: `--measure MEASURE` For figures: a measure to draw, such as waf_host. May be repeated.
+        over: `--over KEY` For figures: the key of the axis.
+        by: `--by KEY` For figures: the key of the lines.
+    """
     # Slow to import, and no other command needs it.
     from coflash.report import Subject, report_html
 

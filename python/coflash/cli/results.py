@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import typer
 
 from coflash._core import CoflashError
 from coflash.cli.console import check_effect, errors, notes, output, say, show_json, show_table
-from coflash.cli.options import Folder, Measures, TableFormat, Where, out_option
+from coflash.cli.options import Group, TableForm
 from coflash.cli.run_tables import keys_left_out, why_command, why_lines
 from coflash.cli.summary import summary
 from coflash.files.errors import text_of
@@ -26,30 +26,28 @@ from coflash.results.store import store_at
 from coflash.results.tables import runs_beside, runs_table
 from coflash.text_table import TextTable
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = Group(no_args_is_help=True)
 
-OverSeeds = Annotated[
-    bool, typer.Option("--seeds", help="Combine the seeds of a point: means, with 95 % confidence intervals.")
-]
-RowFormat = Annotated[
-    Literal["terminal", "markdown", "latex", "json"],
-    typer.Option("--format", help="A table for a terminal or a document, or JSON with all values."),
-]
-RunName = typer.Argument(metavar="RUN", help="Its name, or the beginning of it.")
-OutFile = Annotated[Path | None, out_option("FILE", "Write all columns to a .parquet, .csv or .json file instead.")]
+RowForm = Literal["terminal", "markdown", "latex", "json"]
 DEFAULT = "results"
 
 
 @app.command("list")
 def list_(
-    folder: Folder = DEFAULT,
-    measures: Measures = None,
-    over_seeds: OverSeeds = False,
-    where: Where = None,
-    out: OutFile = None,
-    format: RowFormat = "terminal",
+    folder: str = DEFAULT,
+    measures: list[str] | None = None,
+    over_seeds: bool = False,
+    where: list[str] | None = None,
+    out: Path | None = None,
+    format: RowForm = "terminal",
 ) -> None:
-    """List the runs: their varying keys, and their measures."""
+    """List the runs: their varying keys, and their measures.
+
+    Options:
+        over_seeds: `--seeds` Combine the seeds of a point: means, with 95 % confidence intervals.
+        out: `--out -o FILE` Write all columns to a .parquet, .csv or .json file instead.
+        format: `--format` A table for a terminal or a document, or JSON with all values.
+    """
     if format == "json" or out is not None:
         why = f"{'with --format json' if out is None else 'on --out'}, which has every measure of every run"
         check_effect({"--measure": measures, "--seeds": over_seeds, "--format": out and format != "terminal"}, why)
@@ -77,8 +75,12 @@ def list_(
 
 
 @app.command()
-def show(run: Annotated[str, RunName], folder: Folder = DEFAULT) -> None:
-    """Show the measures of one run."""
+def show(run: str, folder: str = DEFAULT) -> None:
+    """Show the measures of one run.
+
+    Options:
+        run: `RUN` Its name, or the beginning of it.
+    """
     found = results(folder)
     notes(found.cautions)
     result = found[run]
@@ -87,19 +89,8 @@ def show(run: Annotated[str, RunName], folder: Folder = DEFAULT) -> None:
     say(f"in {found.where(run)}")
 
 
-WAYS = {
-    "jobs": "A B, one of them a JSON file of fio: bandwidth, rates and response times of each job that both have",
-    "log": "DIR LOG of nvme fdp stats: the WAF of a result (run --out) and of the log, each quarter of a fill",
-    "folder": "DIR of many runs: all of them",
-    "runs": "RUN RUN...: results by their folders, or by the beginnings of their names in --in, with the first one",
-    "where": "--where KEY=VALUE: all runs of --in with this value",
-}
-"""What is compared, by what is given; the first that fits counts."""
-_CAPACITY = "Beside a log of nvme fdp stats: what its drive exports, where the run has a smaller one."
-_INTERVALS = "Differences from the first: intervals and tests, over seeds and slices."
-
-
 def _way(runs: list[str], folder: str, where: list[str]) -> str:
+    """Say what is compared, by what is given; the first that fits counts."""
     places = [Path(run) for run in runs]
     if len(runs) == 2 and any(place.is_file() and '"jobs"' in text_of(place) for place in places):
         return "jobs"
@@ -114,16 +105,27 @@ def _way(runs: list[str], folder: str, where: list[str]) -> str:
 
 
 def compare(
-    runs: Annotated[list[str] | None, typer.Argument(metavar="RUN...", help="; ".join(WAYS.values()))] = None,
-    folder: Folder = DEFAULT,
-    measures: Measures = None,
-    over_seeds: OverSeeds = False,
-    where: Where = None,
-    intervals: Annotated[bool, typer.Option("--intervals", help=_INTERVALS)] = False,
-    capacity: Annotated[str | None, typer.Option("--capacity", metavar="SIZE", help=_CAPACITY)] = None,
-    format: TableFormat = "terminal",
+    runs: list[str] | None = None,
+    folder: str = DEFAULT,
+    measures: list[str] | None = None,
+    over_seeds: bool = False,
+    where: list[str] | None = None,
+    intervals: bool = False,
+    capacity: str | None = None,
+    format: TableForm = "terminal",
 ) -> None:
-    """Show runs side by side: the differences of their scenarios and of their measures."""
+    """Show runs side by side: the differences of their scenarios and of their measures.
+
+    Options:
+        runs: `RUN...` A B, one of them a JSON file of fio: bandwidth, rates and response times of each job that both
+            have; DIR LOG of nvme fdp stats: the WAF of a result (run --out) and of the log, each quarter of a fill; DIR
+            of many runs: all of them; RUN RUN...: results by their folders, or by the beginnings of their names in
+            --in, with the first one; --where KEY=VALUE: all runs of --in with this value
+        over_seeds: `--seeds` Combine the seeds of a point: means, with 95 % confidence intervals.
+        intervals: `--intervals` Differences from the first: intervals and tests, over seeds and slices.
+        capacity: `--capacity SIZE` Beside a log of nvme fdp stats: what its drive exports, where the run has a smaller
+            one.
+    """
     runs, where = runs or [], where or []
     way = _way(runs, folder, where)
     if way in ("jobs", "log"):
@@ -186,13 +188,14 @@ def _log(folder: str, file: str, capacity: str | None) -> TextTable:
 
 
 @app.command()
-def sql(
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="Such as: select run, waf_host from runs")],
-    folder: Folder = DEFAULT,
-    out: OutFile = None,
-    format: RowFormat = "terminal",
-) -> None:
-    """Query the runs with SQL (DuckDB); tables: runs, series, histograms, erase_counts."""
+def sql(query: str, folder: str = DEFAULT, out: Path | None = None, format: RowForm = "terminal") -> None:
+    """Query the runs with SQL (DuckDB); tables: runs, series, histograms, erase_counts.
+
+    Options:
+        query: `QUERY` Such as: select run, waf_host from runs
+        out: `--out -o FILE` Write all columns to a .parquet, .csv or .json file instead.
+        format: `--format` A table for a terminal or a document, or JSON with all values.
+    """
     if out is not None:
         check_effect({"--format": format != "terminal"}, "beside --out, whose file says the format by its name")
         check_table(out)

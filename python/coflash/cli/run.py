@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
+from typing import Literal
 
 from coflash._core import CoflashError
 from coflash.cli.console import (
@@ -25,17 +23,6 @@ from coflash.cli.console import (
     write_json,
 )
 from coflash.cli.live_display import View, displayed
-from coflash.cli.options import (
-    Assignments,
-    Force,
-    JsonFile,
-    Quiet,
-    Read,
-    Scale,
-    ScenarioName,
-    Traces,
-    out_option,
-)
 from coflash.cli.summary import summary
 from coflash.files import atomic_write, remote
 from coflash.files.digest import is_there_once
@@ -50,45 +37,41 @@ from coflash.runs.run import replaying, simulate
 from coflash.scenario import Scenario
 from coflash.trace import Progress
 
-_DECISIONS = "Write each decision of GC, with its candidates, to this Parquet file."
-_OUTPUT_FORMAT = (
-    "The form of --json: coflash's, fio's, or that of nvme fdp stats; all but the first go to - by default."
-)
-_FIO = "Run the jobs of this job file of fio (workload.fio)."
-_WARM = "Start from this warm device, which 'coflash warm' wrote."
-_CHECKPOINT = (
-    "Keep what the run has become every 10 minutes, or at this interval, and on Control-C, in a hidden file beside a "
-    "local --out; the same command goes on from there. 0: never."
-)
-_MINUTES_MOST = 1e6
-OUT = out_option("DIR", "Write the result to this folder or URL: JSON, TOML, Parquet.")
-_OPERATIONS = "Write each flash operation to this Parquet file."
+Form = Literal["coflash", "fio-json", "fio-json+", "nvme-fdp"]
 
 
 def run(
-    scenario: ScenarioName,
-    trace: Traces = None,
-    fio: Annotated[Path | None, typer.Option("--fio", metavar="FILE", help=_FIO)] = None,
-    read: Read = None,
-    assignments: Assignments = None,
-    scale: Scale = None,
-    out: Annotated[str | None, OUT] = None,
-    warm: Annotated[Path | None, typer.Option("--warm", metavar="FILE", help=_WARM)] = None,
-    force: Force = False,
-    json: JsonFile = None,
-    operations: Annotated[Path | None, typer.Option("--operations", metavar="FILE", help=_OPERATIONS)] = None,
-    decisions: Annotated[Path | None, typer.Option("--decisions", metavar="FILE", help=_DECISIONS)] = None,
-    quiet: Quiet = False,
-    output_format: Annotated[
-        Literal["coflash", "fio-json", "fio-json+", "nvme-fdp"],
-        typer.Option("--output-format", help=_OUTPUT_FORMAT),
-    ] = "coflash",
-    live: Annotated[bool, typer.Option("--live", help="Show the measures during the run.")] = False,
-    minutes: Annotated[
-        float | None, typer.Option("--checkpoint", metavar="MINUTES", min=0, max=_MINUTES_MOST, help=_CHECKPOINT)
-    ] = None,
+    scenario: str,
+    trace: list[str] | None = None,
+    fio: Path | None = None,
+    read: list[str] | None = None,
+    assignments: list[str] | None = None,
+    scale: str | None = None,
+    out: str | None = None,
+    warm: Path | None = None,
+    force: bool = False,
+    json: Path | None = None,
+    operations: Path | None = None,
+    decisions: Path | None = None,
+    quiet: bool = False,
+    output_format: Form = "coflash",
+    live: bool = False,
+    minutes: float | None = None,
 ) -> None:
-    """Simulate a scenario and show its measures."""
+    """Simulate a scenario and show its measures.
+
+    Options:
+        fio: `--fio FILE` Run the jobs of this job file of fio (workload.fio).
+        out: `--out -o DIR` Write the result to this folder or URL: JSON, TOML, Parquet.
+        warm: `--warm FILE` Start from this warm device, which 'coflash warm' wrote.
+        operations: `--operations FILE` Write each flash operation to this Parquet file.
+        decisions: `--decisions FILE` Write each decision of GC, with its candidates, to this Parquet file.
+        output_format: `--output-format` The form of --json: coflash's, fio's, or that of nvme fdp stats; all but the
+            first go to - by default.
+        live: `--live` Show the measures during the run.
+        minutes: `--checkpoint MINUTES 0..1000000` Keep what the run has become every 10 minutes, or at this interval,
+            and on Control-C, in a hidden file beside a local --out; the same command goes on from there. 0: never.
+    """
     chosen = scenario_with(scenario, assignments, read)
     if fio is not None:
         check_effect({"--trace": trace}, "beside --fio, whose jobs make the requests")

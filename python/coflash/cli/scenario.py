@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as json_text
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -15,20 +14,20 @@ from coflash.cli.console import (
     show_json,
     show_table,
 )
-from coflash.cli.options import AsJson, Assignments, Scale, ScenarioName, out_option
+from coflash.cli.options import Group
 from coflash.files import atomic_write, kinds
 from coflash.imports import imported
 from coflash.scenario import built_in_scenarios, scenario_schema
 from coflash.text_table import TextTable
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = Group(no_args_is_help=True)
 
 
 @app.command("list")
-def list_(json: AsJson = False) -> None:
+def list_(as_json: bool = False) -> None:
     """List the built-in scenarios."""
     known = built_in_scenarios()
-    if json:
+    if as_json:
         show_json(known)
         return
     table = TextTable(["scenario", "purpose"], wraps=True)
@@ -38,17 +37,17 @@ def list_(json: AsJson = False) -> None:
 
 
 @app.command()
-def show(scenario: ScenarioName, assignments: Assignments = None, scale: Scale = None, json: AsJson = False) -> None:
+def show(scenario: str, assignments: list[str] | None = None, scale: str | None = None, as_json: bool = False) -> None:
     """Print a scenario with every default written out."""
     chosen = scaled(scenario_with(scenario, assignments), scale)
-    if json:
+    if as_json:
         show_json(chosen.to_dict())
     else:
         typer.echo(chosen.to_toml(), nl=False)
 
 
 @app.command()
-def check(scenario: ScenarioName, assignments: Assignments = None) -> None:
+def check(scenario: str, assignments: list[str] | None = None) -> None:
     """Check a scenario without running it."""
     chosen = scenario_with(scenario, assignments)
     for remark in chosen.check():
@@ -57,22 +56,14 @@ def check(scenario: ScenarioName, assignments: Assignments = None) -> None:
 
 
 @app.command("import")
-def import_(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE...", help="MQSim's XML files, NVMeVirt's ssd_config.h, a script that starts FEMU."
-        ),
-    ],
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            "--profile", metavar="NAME", help="NVMeVirt's drive; the number of a scenario of MQSim's workloads."
-        ),
-    ] = None,
-    output_file: Annotated[Path | None, out_option("FILE", "Write the scenario to this file.")] = None,
-) -> None:
-    """Convert the configuration of another simulator to a scenario, and list the settings without an equivalent."""
+def import_(files: list[Path], profile: str | None = None, output_file: Path | None = None) -> None:
+    """Convert the configuration of another simulator to a scenario, and list the settings without an equivalent.
+
+    Options:
+        files: `FILE...` MQSim's XML files, NVMeVirt's ssd_config.h, a script that starts FEMU.
+        profile: `--profile NAME` NVMeVirt's drive; the number of a scenario of MQSim's workloads.
+        output_file: `--out -o FILE` Write the scenario to this file.
+    """
     found = imported(files, profile)
     if output_file is None:
         typer.echo(found.to_toml(), nl=False)

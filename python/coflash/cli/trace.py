@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any, Literal
 
 from coflash import CoflashError
 from coflash import trace as traces
-from coflash.cli import complete
 from coflash.cli.console import check_effect, errors, noted, notes, output, say, show_json, show_table
-from coflash.cli.options import AsJson, Page, Read, Requests, Workers, assigned, out_option, trace_options
+from coflash.cli.options import Group, assigned, trace_options
 from coflash.cli.trace_table import rows
 from coflash.files.digest import check_lasting
 from coflash.quantity import Unit, change, counted, show, show_change
@@ -21,49 +18,37 @@ from coflash.runs.progress import shown
 from coflash.text_table import TextTable
 from coflash.trace.trace_info import MissRatioCurves
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
-
-Trace = Annotated[
-    list[str],
-    typer.Argument(metavar="FILE...", help="The trace, or its files in order; - is the standard input."),
-]
-Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="The trace, or its files in order.")]
-Out = Annotated[str, out_option("FILE", "The file: .parquet, .arrow, .iolog[.zst].")]
+app = Group(no_args_is_help=True)
 
 _UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "share": "share"}
 
-_MOST = 2**63 - 1
-
 _NOT_SHOWN = frozenset({"course", "write_growth", "reuse", "popularity", "sampling", "address_min", "address_end"})
 """Parts of a description that `trace info` shows; a likeness is compared without them."""
-_SAMPLE = (
-    "The maximum of pages tracked for popularity and miss ratios, which are estimates for larger footprints: "
-    "auto (16,384), exact (no maximum), or a number."
-)
-_POLICIES = (
-    "Also simulate caches with these eviction policies, a list such as lru,sieve,s3-fifo; belady is the optimum. The "
-    "trace is read once more."
-)
-_SIZES = "The sizes of these caches: 16MiB,64MiB; by default 17 sizes, from the footprint down to a 256th of it."
-_TIME = "Keep the requests that arrive from a time until before another: 10s..20s; one end is enough: 10s.. or ..20s."
-_ADDRESS = "Keep the addresses from one to below another: 1GiB..2GiB, 1GiB.. or ..2GiB."
-_REQUESTS = "Of the rest keep the first N, or those from one number to below another: 500, 1000..2000 or 1000.. ."
-_SIZE = "Take pages modulo this space, in place of numbering them in the order of their first use."
-_PLOT = "Also draw it: a file that ends in .svg, .png or .pdf, or a folder for a PDF of each panel."
 
 
 @app.command()
 def info(
-    trace: Trace,
-    page: Page = "4KiB",
-    sample: Annotated[str, typer.Option("--sample", metavar="PAGES", help=_SAMPLE)] = "auto",
-    policies: Annotated[str | None, typer.Option("--policies", metavar="NAME,NAME...", help=_POLICIES)] = None,
-    sizes: Annotated[str | None, typer.Option("--cache-sizes", metavar="SIZE,SIZE...", help=_SIZES)] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", metavar="PATH", help=_PLOT)] = None,
-    read: Read = None,
-    json: AsJson = False,
+    trace: list[str],
+    page: str = "4KiB",
+    sample: str = "auto",
+    policies: str | None = None,
+    sizes: str | None = None,
+    plot: Path | None = None,
+    read: list[str] | None = None,
+    as_json: bool = False,
 ) -> None:
-    """Describe a trace: requests, sizes, footprint, popularity, LRU miss ratios, and assumptions."""
+    """Describe a trace: requests, sizes, footprint, popularity, LRU miss ratios, and assumptions.
+
+    Options:
+        trace: `FILE...` The trace, or its files in order; - is the standard input.
+        sample: `--sample PAGES` The maximum of pages tracked for popularity and miss ratios, which are estimates for
+            larger footprints: auto (16,384), exact (no maximum), or a number.
+        policies: `--policies NAME,NAME...` Also simulate caches with these eviction policies, a list such as
+            lru,sieve,s3-fifo; belady is the optimum. The trace is read once more.
+        sizes: `--cache-sizes SIZE,SIZE...` The sizes of these caches: 16MiB,64MiB; by default 17 sizes, from the
+            footprint down to a 256th of it.
+        plot: `--plot PATH` Also draw it: a file that ends in .svg, .png or .pdf, or a folder for a PDF of each panel.
+    """
     if plot is not None:
         from coflash.figures import trace as trace_figures  # needs numpy, which --help does not
 
@@ -78,7 +63,7 @@ def info(
     with shown("reading", errors()) as report:
         found = traces.info(trace, trace_options(read), report, page=page, sample=sample)
     written = [] if plot is None else trace_figures.draw(found, plot, curves)
-    if json:
+    if as_json:
         show_json(found.to_dict() | ({} if curves is None else {"miss_ratio_curves": curves.to_dict()}))
         return
     table = TextTable(["", ""], wraps=True)
@@ -110,13 +95,13 @@ def _names(listed: str) -> list[str]:
 
 
 @app.command()
-def head(
-    trace: Trace,
-    requests: Requests = 10,
-    read: Read = None,
-) -> None:
-    """Show the first requests of a trace."""
-    first = traces.head(trace, requests or 0, trace_options(read))
+def head(trace: list[str], requests: int = 10, read: list[str] | None = None) -> None:
+    """Show the first requests of a trace.
+
+    Options:
+        trace: `FILE...` The trace, or its files in order; - is the standard input.
+    """
+    first = traces.head(trace, requests, trace_options(read))
     table = TextTable(["time ns", "operation", "offset bytes", "length bytes"], "rlr")
     for row in zip(*first.to_dict().values(), strict=True):
         table.add(*map(str, row))
@@ -124,29 +109,38 @@ def head(
 
 
 @app.command()
-def convert(
-    trace: Trace,
-    out: Out,
-    read: Read = None,
-) -> None:
-    """Write a trace in another format; Parquet is the quickest to read."""
+def convert(trace: list[str], out: str, read: list[str] | None = None) -> None:
+    """Write a trace in another format; Parquet is the quickest to read.
+
+    Options:
+        trace: `FILE...` The trace, or its files in order; - is the standard input.
+        out: `--out -o FILE` The file: .parquet, .arrow, .iolog[.zst].
+    """
     write_shown(lambda report: traces.convert(trace, out, options=trace_options(read), progress=report))
 
 
 @app.command("slice")
 def slice_(
-    trace: Trace,
-    out: Out,
-    time: Annotated[str | None, typer.Option("--time", metavar="FROM..UNTIL", help=_TIME)] = None,
-    address: Annotated[str | None, typer.Option("--address", metavar="FROM..UNTIL", help=_ADDRESS)] = None,
-    sample: Annotated[
-        int | None,
-        typer.Option("--sample", metavar="N", min=1, help="Keep one chunk of 256 KiB in N, moved together."),
-    ] = None,
-    requests: Annotated[str | None, typer.Option("--requests", "-n", metavar="FROM..UNTIL", help=_REQUESTS)] = None,
-    read: Read = None,
+    trace: list[str],
+    out: str,
+    time: str | None = None,
+    address: str | None = None,
+    sample: int | None = None,
+    requests: str | None = None,
+    read: list[str] | None = None,
 ) -> None:
-    """Write a part of a trace: by time, then address, then sample, then number. Its first request is at zero."""
+    """Write a part of a trace: by time, then address, then sample, then number. Its first request is at zero.
+
+    Options:
+        trace: `FILE...` The trace, or its files in order; - is the standard input.
+        out: `--out -o FILE` The file: .parquet, .arrow, .iolog[.zst].
+        time: `--time FROM..UNTIL` Keep the requests that arrive from a time until before another: 10s..20s; one end is
+            enough: 10s.. or ..20s.
+        address: `--address FROM..UNTIL` Keep the addresses from one to below another: 1GiB..2GiB, 1GiB.. or ..2GiB.
+        sample: `--sample N 1..` Keep one chunk of 256 KiB in N, moved together.
+        requests: `--requests -n FROM..UNTIL` Of the rest keep the first N, or those from one number to below another:
+            500, 1000..2000 or 1000.. .
+    """
     (time_from, time_to), (address_from, address_to) = _ends(time), _ends(address)
     skip, until = (None if end is None else _whole(end) for end in _ends(requests))
     write_shown(
@@ -179,13 +173,13 @@ def _whole(text: str) -> int:
 
 
 @app.command()
-def split(
-    trace: Files,
-    out: Annotated[str, out_option("DIR", "The folder of the volumes' traces.")],
-    read: Read = None,
-    workers: Workers = None,
-) -> None:
-    """Write each device or volume of a trace as a trace of its own; `coflash fleet` takes the folder."""
+def split(trace: list[str], out: str, read: list[str] | None = None, workers: int | None = None) -> None:
+    """Write each device or volume of a trace as a trace of its own; `coflash fleet` takes the folder.
+
+    Options:
+        trace: `FILE...` The trace, or its files in order.
+        out: `--out -o DIR` The folder of the volumes' traces.
+    """
     from coflash.trace import volumes
 
     with noted(), shown("writing", errors()) as report:
@@ -196,27 +190,26 @@ def split(
 
 
 @app.command()
-def merge(
-    trace: Annotated[list[str], typer.Argument(metavar="FILE...", help="The traces, a file each.")],
-    out: Out,
-    offset: Annotated[
-        list[str] | None,
-        typer.Option("--offset", metavar="SIZE", help="Move a trace up by this size; once for each trace, in order."),
-    ] = None,
-    read: Read = None,
-) -> None:
-    """Write several traces as one, by time."""
+def merge(trace: list[str], out: str, offset: list[str] | None = None, read: list[str] | None = None) -> None:
+    """Write several traces as one, by time.
+
+    Options:
+        trace: `FILE...` The traces, a file each.
+        out: `--out -o FILE` The file: .parquet, .arrow, .iolog[.zst].
+        offset: `--offset SIZE` Move a trace up by this size; once for each trace, in order.
+    """
     write_shown(lambda report: traces.merge(trace, out, offset, options=trace_options(read), progress=report))
 
 
 @app.command()
-def remap(
-    trace: Trace,
-    out: Out,
-    size: Annotated[str | None, typer.Option("--size", metavar="SIZE", help=_SIZE)] = None,
-    read: Read = None,
-) -> None:
-    """Write a trace with its addresses moved, so that it fits a smaller device."""
+def remap(trace: list[str], out: str, size: str | None = None, read: list[str] | None = None) -> None:
+    """Write a trace with its addresses moved, so that it fits a smaller device.
+
+    Options:
+        trace: `FILE...` The trace, or its files in order; - is the standard input.
+        out: `--out -o FILE` The file: .parquet, .arrow, .iolog[.zst].
+        size: `--size SIZE` Take pages modulo this space, in place of numbering them in the order of their first use.
+    """
     place: Literal["dense", "modulo"] = "modulo" if size else "dense"
     write_shown(lambda report: traces.remap(trace, out, place, size=size, options=trace_options(read), progress=report))
 
@@ -232,40 +225,24 @@ def write_shown(work: Callable[[traces.Progress], dict[str, Any]]) -> None:
 
 @app.command()
 def generate(
-    workload: Annotated[
-        str,
-        typer.Argument(
-            metavar="WORKLOAD",
-            help="A generator (zipf), a workload preset (jesd219-enterprise; 'coflash policies' lists both), or a "
-            "scenario, whose workload is written.",
-            autocompletion=complete.workloads,
-        ),
-    ],
-    out: Out,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="A key of workload.synthetic (generator.exponent=0.9), of workload.preset, or of the scenario, "
-            "depending on WORKLOAD. May be repeated.",
-        ),
-    ] = None,
-    requests: Requests = None,
-    seed: Annotated[
-        int | None,
-        typer.Option("--seed", min=0, max=_MOST, help="The seed; by default the scenario's, or 0.", show_default=False),
-    ] = None,
-    space: Annotated[
-        str | None,
-        typer.Option(
-            "--space",
-            metavar="SIZE",
-            help="The address space; by default that of the scenario's device, or 64GiB.",
-        ),
-    ] = None,
+    workload: str,
+    out: str,
+    assignments: list[str] | None = None,
+    requests: int | None = None,
+    seed: int | None = None,
+    space: str | None = None,
 ) -> None:
-    """Write a generated workload as a trace: the requests of a run of its scenario."""
+    """Write a generated workload as a trace: the requests of a run of its scenario.
+
+    Options:
+        workload: `WORKLOAD` A generator (zipf), a workload preset (jesd219-enterprise; 'coflash policies' lists both),
+            or a scenario, whose workload is written.
+        out: `--out -o FILE` The file: .parquet, .arrow, .iolog[.zst].
+        assignments: `--set KEY=VALUE` A key of workload.synthetic (generator.exponent=0.9), of workload.preset, or of
+            the scenario, depending on WORKLOAD. May be repeated.
+        seed: `--seed 0..9223372036854775807` The seed; by default the scenario's, or 0.
+        space: `--space SIZE` The address space; by default that of the scenario's device, or 64GiB.
+    """
     settings = dict(assigned("--set", assignments, "read_share=30%"))
     write_shown(
         lambda report: traces.generate(
@@ -276,18 +253,21 @@ def generate(
 
 @app.command()
 def like(
-    trace: Trace,
-    out: Annotated[
-        str | None, out_option("FILE", "The file: .parquet, .arrow, .iolog[.zst]; .toml for a scenario.")
-    ] = None,
-    requests: Requests = None,
-    read: Read = None,
-    json: AsJson = False,
+    trace: list[str],
+    out: str | None = None,
+    requests: int | None = None,
+    read: list[str] | None = None,
+    as_json: bool = False,
 ) -> None:
-    """Generate a workload like a trace, and compare both."""
+    """Generate a workload like a trace, and compare both.
+
+    Options:
+        trace: `FILE...` The trace, or its files in order; - is the standard input.
+        out: `--out -o FILE` The file: .parquet, .arrow, .iolog[.zst]; .toml for a scenario.
+    """
     with shown("fitting", errors()) as report:
         found = traces.like(trace, out, requests=requests, options=trace_options(read), progress=report)
-    if json:
+    if as_json:
         show_json(found)
         return
     notes(found["remarks"])

@@ -8,7 +8,6 @@ how many runs, and what is left out.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -77,7 +76,7 @@ def _place(annotation: str, over: Key) -> float:
     """Find the place of an annotation on the axis."""
     given, equals, _ = annotation.partition("=")
     value, shown = number_in(given), [text.replace("\u00a0", " ") for text in over.texts]
-    for code, place in enumerate(_places(over)):
+    for code, place in enumerate(over.places):
         number = over.numbers[code] if over.numbers is not None else None
         if equals and (given.strip() == shown[code] or (value is not None and value[0] == number)):
             return place
@@ -219,7 +218,7 @@ def points(
 
 
 def _measure(what: Measure, found: dict[int, dict[int, Point]], plan: Plan, over: Key, layout: Layout) -> Chart:
-    places, rows = _places(over), list[Row]()
+    places, rows = over.places, list[Row]()
     for line, of in found.items():
         joined = _joined(of) if over.numbers is not None else [[at] for at in of]
         for part, members in enumerate(joined):
@@ -360,14 +359,3 @@ def typical(subject: Subject, plan: Plan) -> list[int]:
 
 def _pages(result: Result, cause: str) -> int:
     return int(result.metrics.programs_pages.get(cause, 0))
-
-
-def _places(key: Key) -> list[float]:
-    """Return the places of a key's values: in proportion for numbers, logarithmic for a wide range of numbers."""
-    if key.numbers is None or len(key.numbers) < 3:
-        return list(map(float, range(len(key.values))))
-    positive = [number for number in key.numbers if number > 0]
-    if min(key.numbers) < 0 or positive[-1] / positive[0] < 5:
-        return list(key.numbers)
-    step = positive[1] / positive[0]
-    return [math.log2(number or positive[0] / step) for number in key.numbers]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
+
 from coflash import palette
 from coflash._core import CoflashError
 from coflash.charts import Axis, Format, Look, Row, cells, lines, picture, upon
@@ -56,14 +58,18 @@ class _Cells:
 
     def _ask(self, columns: str, rest: str = "") -> Table:
         # Only numbers are put into the query.
-        query = f"select {columns} from file where {self._pool} {rest}"  # noqa: S608
+        file = "read_parquet(?, hive_partitioning = false)"  # names of folders are never columns, not even `key=value`
+        query = f"select {columns} from {file} where {self._pool} {rest}"  # noqa: S608
         try:
-            return Table.of_parquet(self._file, query)
+            self._file.stat()  # the database's error for a missing file is unclear
+            with duckdb.connect() as database:
+                return Table.from_masked(database.execute(query, [str(self._file)]).fetchnumpy())
         except FileNotFoundError as error:
             msg = f"{self._file}: no such file; `coflash run demo --decisions {self._file}` writes one"
             raise CoflashError(msg) from error
-        except OSError as error:
-            what = "is a folder" if Path(self._file).is_dir() else f"holds no decisions of GC ({error})"
+        except (OSError, duckdb.Error) as error:
+            why = str(error).splitlines()[0]
+            what = "is a folder" if Path(self._file).is_dir() else f"holds no decisions of GC ({why})"
             raise CoflashError(f"{self._file}: {what}; `coflash run demo --decisions FILE` writes some") from error
 
     def by_block(self) -> list[Row]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -12,16 +13,15 @@ from coflash._core import CoflashError, __version__
 from coflash.report.library import library
 from coflash.report.payload import payload
 from coflash.results.subject import Subject
+from coflash.results.varying_keys import Key
 
 SCRIPTS = (
     "data.js",
-    "chart.js",
     "figure.js",
     "filter.js",
     "waterfall.js",
     "findings.js",
     "explore.js",
-    "search.js",
     "address.js",
     "run_details.js",
     "sections.js",
@@ -29,6 +29,7 @@ SCRIPTS = (
     "main.js",
 )
 """The scripts in their order on the page; each uses those above it."""
+_VALUES_MAX, _ALONG_MAX = 6, 4
 
 
 def report_html(subject: Subject) -> str:
@@ -42,7 +43,6 @@ def report_html(subject: Subject) -> str:
     """
     if not subject.results:
         raise CoflashError("a report needs a result, and there is none; `coflash run demo --out results` makes one")
-    data, details = payload(subject)
     notes = [*(f"Only runs with {condition}." for condition in subject.where), *subject.remarks]
     background = (
         f'<details class="background"><summary>Background</summary><p>{escape(subject.background)}</p></details>'
@@ -52,14 +52,26 @@ def report_html(subject: Subject) -> str:
         question=f'<p class="question">{escape(subject.question)}</p>' if subject.question else "",
         background=background if subject.background else "",
         notes=f'<ul class="remarks">{"".join(f"<li>{escape(note)}</li>" for note in notes)}</ul>' if notes else "",
-        style=asset("report.css"),
+        varied=_varied(subject.varied),
+        style=asset("colours.css") + asset("report.css"),
         # Without a `<` the data can neither end its script element nor, by `<!--<script`, swallow the text after it.
-        data=json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
-        details=details,
+        data=json.dumps(payload(subject), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         library=base64.b64encode(library()).decode("ascii"),
         script="\n".join(asset(name) for name in SCRIPTS),
         version=escape(__version__),
     )
+
+
+def _varied(keys: Sequence[Key]) -> str:
+    """Write the keys that varied, and their values."""
+    parts = []
+    for key in keys:
+        texts = key.texts
+        values = ", ".join(texts) if len(texts) <= _VALUES_MAX else f"{len(texts)} values, {texts[0]} … {texts[-1]}"
+        along = f"with {', '.join(key.along[:_ALONG_MAX])}{', …' if len(key.along) > _ALONG_MAX else ''}"
+        with_others = f'<dd class="along">{escape(along)}</dd>' if key.along else ""
+        parts.append(f"<div><dt><code>{escape(key.path)}</code></dt><dd>{escape(values)}</dd>{with_others}</div>")
+    return f'<dl class="varied">{"".join(parts)}</dl>' if parts else ""
 
 
 def asset(name: str) -> str:

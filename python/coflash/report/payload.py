@@ -1,37 +1,39 @@
 """The data of the page, small enough that a thousand runs open at once.
 
 Scenarios differ in a few lines: each line is stored once, and a scenario is a list of line numbers. Numbers that every
-run has are columns. Distributions and time series are thinned to the resolution of a screen, and stored one after
-another as 32-bit floats in one base64 text; the page decodes only the runs that it draws.
+run has are columns. Distributions and time series are thinned to the resolution of a screen, and packed as texts; the
+page decodes only those of the runs that it draws.
 """
 
 from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coflash._core import __version__
 from coflash.charts import templates
+from coflash.figures.publication import Plan, typical
 from coflash.measures.catalogue import is_number, measure
 from coflash.measures.measure import HEADLINE, Measure, applying, causes
 from coflash.measures.metrics import Metrics
 from coflash.measures.sections import can_act, sections
-from coflash.quantity import SCALES, worths
+from coflash.quantity import SCALES, Unit, counted, worths
+from coflash.report.search import search_charts
 from coflash.results.assumptions import beside
-from coflash.results.differences import METHOD, Interval, difference
+from coflash.results.differences import METHOD, difference
+from coflash.results.estimate import t_bound
 from coflash.results.histogram import KINDS, Histogram
 from coflash.results.result import Result
 from coflash.results.subject import Subject
-from coflash.results.varying_keys import Key, varied_keys
+from coflash.results.varying_keys import Key
 from coflash.results.why import LATTICES, explained, scheme_of
 from coflash.scenario import flat, toml_value
 from coflash.sweep.answers import vary_of
-from coflash.sweep.goal import number
 from coflash.table import Table
 
 Floats = NDArray[np.float32]
@@ -42,23 +44,63 @@ _WINDOWS_MAX, _WINDOWS_MIN = 512, 48
 _STRETCH = 8
 """The mean number of successive windows with requests from which a line over them is legible."""
 _ERASE_BINS = 60
-_ALIGNMENT_BYTES = 12
-"""A multiple of the bytes of a float and of a group of base64."""
+_RUNS_FIRST = 4
+_DEGREES = 30
+"""The degrees of freedom from which Student's t is that of the normal distribution, as good as drawn."""
 _MEANS = {"response_mean_ns": "requests"}
 """Columns of the series that are means, and the columns that weight them."""
 
 
-def payload(subject: Subject) -> tuple[dict[str, Any], str]:
-    """Return the data of the page: a JSON object, and the details of the runs in base64."""
+@dataclass(frozen=True)
+class Course:
+    """What is shown over time: a column, a rate, or a ratio of columns of the series."""
+
+    title: str
+    unit: Unit
+    path: str
+    """Its name in files."""
+    above: tuple[str, ...]
+    """The beginnings of the names of the columns whose sum it is."""
+    below: tuple[str, ...] = ()
+    """The columns by whose sum that is divided; without any it is itself."""
+
+    def read(self, windows: Mapping[str, Floats]) -> Floats:
+        """Return it for each window; nothing if the columns are not there."""
+        sums = [[windows[name] for name in windows if name.startswith(starts)] for starts in (self.above, self.below)]
+        if not sums[0] or (self.below and not sums[1]):
+            return np.zeros(0, np.float32)
+        above, below = (np.sum(columns, axis=0) if columns else 1.0 for columns in sums)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(below, above / below, np.nan).astype(np.float32)
+
+
+_SECONDS = ("seconds",)
+COURSES = (
+    Course("Mean response", "ns", "response_mean_ns", ("response_mean_ns",)),
+    Course("Longest response", "ns", "response_max_ns", ("response_max_ns",)),
+    Course("Write amplification, by host writes", "ratio", "waf_host", ("programs_",), ("host_writes_pages",)),
+    Course("Pages programmed per second", "pages", "programs_per_s", ("programs_",), _SECONDS),
+    Course("Pages copied by GC per second", "pages", "gc_copies_per_s", ("programs_gc_pages",), _SECONDS),
+    Course("Pages dropped by GC per second", "pages", "gc_drops_per_s", ("gc_drops_pages",), _SECONDS),
+    Course("Pages of victims invalid early, per second", "pages", "gc_spared_per_s", ("gc_spared_pages",), _SECONDS),
+    Course("Blocks erased per second", "blocks", "erases_per_s", ("erases_blocks",), _SECONDS),
+    Course("Requests per second", "requests", "requests_per_s", ("requests",), _SECONDS),
+    Course("Pages written by the host per second", "pages", "host_writes_per_s", ("host_writes_pages",), _SECONDS),
+    Course("Pages read by the host per second", "pages", "host_reads_per_s", ("host_reads_pages",), _SECONDS),
+    Course("Cache hits", "share", "hit_ratio", ("cache_hits_pages",), ("cache_hits_pages", "cache_misses_pages")),
+)
+"""What is shown over time, as far as its columns were recorded."""
+
+
+def payload(subject: Subject) -> dict[str, Any]:
+    """Return the data of the page."""
     results = subject.results
     fine = len(results) <= _FEW_RUNS
     columns = series_columns(results)
-    details = [_details(result, columns, fine) for result in results]
+    courses = [each for each in COURSES if any(name.startswith(each.above) for name in columns)]
     lines, scenarios = _scenarios(results)
     bare = [key for key in subject.varied if key.path != "seed"]
-    data = {
-        "version": __version__,
-        "title": subject.heading,
+    return {
         "baseline": subject.baseline,
         "target": subject.target,
         "labels": subject.labels,
@@ -74,20 +116,28 @@ def payload(subject: Subject) -> tuple[dict[str, Any], str]:
         "whys": list(_whys(subject)),
         "between": [*_between(subject)],
         "method": METHOD,
+        "t": [t_bound(0.95, degrees) for degrees in range(1, _DEGREES + 1)],
         "kinds": KINDS,
         "lines": lines,
         "scenarios": scenarios,
         "hashes": [result.scenario_hash for result in results],
-        "series": columns,
-        "details": [shape for shape, _ in details],
+        "courses": [{name: getattr(each, name) for name in ("title", "unit", "path")} for each in courses],
+        "details": [_details(result, columns, courses, fine) for result in results],
+        "first": _first(subject),
         "runs": [_facts(result) for result in results],
-        "search": _search(subject.search) if subject.search else None,
+        "search": search_charts(subject.search) if subject.search else None,
         "scales": SCALES,
         "units": worths(),
         "charts": templates(),
     }
-    blob = b"".join(_padded(numbers) for _, numbers in details)
-    return data, base64.b64encode(blob).decode("ascii")
+
+
+def _first(subject: Subject) -> dict[str, Any]:
+    """Return what the page shows at first: axis and lines as in figures, and the runs that it draws one by one."""
+    plan, count = Plan.of(subject), len(subject.results)
+    over, by = (subject.varied.index(key) if key else None for key in (plan.over, plan.by))
+    spread = [round(float(place)) for place in np.linspace(0, count - 1, min(count, _RUNS_FIRST))]
+    return {"over": over, "by": by, "runs": typical(subject, plan) if plan.by and count > _RUNS_FIRST else spread}
 
 
 def series_columns(results: Any) -> list[str]:
@@ -96,32 +146,6 @@ def series_columns(results: Any) -> list[str]:
     names = [name for name in tables[0] if name != "start_ns"] if tables else []
     shared = (name for name in names if all(name in table for table in tables))
     return [name for name in shared if any(table[name].any() for table in tables)]
-
-
-def _search(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a search: its trials in their order, and its keys with a code for each trial."""
-    trials = sorted(document["trials"], key=lambda trial: trial["number"])
-    measures = [number(goal["metric"]).measure for goal in document["objectives"]]
-    goals = zip(measures, document["objectives"], strict=True)
-    return {
-        "objectives": [
-            {"path": one.path, "label": one.label, "unit": one.unit, "minimised": goal["minimised"]}
-            for one, goal in goals
-        ],
-        "subject_to": document["subject_to"],
-        "keys": [_key(key) for key in varied_keys([trial["values"] for trial in trials])],
-        "trials": [
-            {
-                "number": trial["number"],
-                "found": [_short(one["mean"]) for one in trial["found"]],
-                "allowed": trial["allowed"],
-                "front": trial["front"],
-            }
-            for trial in trials
-        ],
-        "failed": document["failed"],
-        "importance": document["importance"],
-    }
 
 
 def _differences(subject: Subject) -> Iterator[dict[str, Any]]:
@@ -142,34 +166,30 @@ def _differences(subject: Subject) -> Iterator[dict[str, Any]]:
         firsts = by_value.pop(base, [])
         for code, runs in by_value.items():
             first, others = ([subject.results[run] for run in of] for of in (firsts, runs))
-            found = [one for one in (difference(each, first, others) for each in measures) if one is not None]
-            if not any(one.over_seeds or one.over_slices for one in found):
-                continue
-            yield {
-                "key": key.path,
-                "from": base,
-                "to": code,
-                "where": subject.labelled(runs[:1], rest)[0] if rest else "",
-                "runs": [*firsts, *runs],
-                "measures": [
-                    {
-                        "path": one.measure.path,
-                        "baseline": _short(one.baseline),
-                        "mean": _short(one.mean),
-                        "pairs": one.pairs,
-                        "seeds": _interval(one.over_seeds),
-                        "slices": _interval(one.over_slices),
-                    }
-                    for one in found
-                ],
-            }
+            differences = [difference(each, first, others) for each in measures]
+            rows = [each.texts() for each in differences if each and (each.over_seeds or each.over_slices)]
+            if rows:
+                where = [*subject.labelled(runs[:1], rest)] if rest else []
+                title = ", ".join([*where, counted(next(filter(None, differences)).pairs, "seed")])
+                yield {
+                    "key": key.path,
+                    "from": base,
+                    "to": code,
+                    "runs": [*firsts, *runs],
+                    "title": title,
+                    "rows": rows,
+                }
 
 
 def _between(subject: Subject) -> Iterator[dict[str, Any]]:
-    """Yield schemes with those between them, and the option of a sweep over them."""
+    """Yield schemes with those between them, and how runs are had of which exact shares follow."""
+    ran = {scheme_of(result.document) for result in subject.results}
     for *others, last in (tuple(lattice) for lattice in LATTICES if len(lattice) > 2):
         if run := next((one for one in subject.results if scheme_of(one.document) == last), None):
-            yield {"schemes": [*others, last], "vary": vary_of(run.scenario, [*others, last])}
+            vary = vary_of(run.scenario, [*others, last])
+            alike = ", alike in all else, which these runs are not" if ran >= {*others, last} else ""
+            said = f"Shares without a rest need the schemes between{alike}: coflash sweep … {vary}."
+            yield {"schemes": [*others, last], "said": said}
 
 
 def _whys(subject: Subject) -> Iterator[dict[str, Any]]:
@@ -189,12 +209,8 @@ def _whys(subject: Subject) -> Iterator[dict[str, Any]]:
             }
 
 
-def _interval(found: Interval | None) -> list[float | None] | None:
-    return None if found is None else [_short(number) for number in (found.low, found.high, found.p)]
-
-
 def _key(key: Key) -> dict[str, Any]:
-    return {name: getattr(key, name) for name in ("path", "label", "unit", "texts", "numbers", "codes", "along")}
+    return {name: getattr(key, name) for name in ("path", "label", "texts", "numbers", "places", "codes")}
 
 
 def described(measure: Measure, *more: str) -> dict[str, Any]:
@@ -292,27 +308,25 @@ def _facts(result: Result) -> dict[str, Any]:
     }
 
 
-def _details(result: Result, columns: list[str], fine: bool) -> tuple[list[float], Floats]:
-    """Return the lengths of a run's columns (and the length of a window in ns), and the columns.
+def _details(result: Result, columns: list[str], courses: Sequence[Course], fine: bool) -> dict[str, Any]:
+    """Return the distributions of a run, and its courses over time."""
+    most = _WINDOWS_MAX if fine else _WINDOWS_MIN
+    window_ns, windows = merged(result.series(), columns, most)
+    seconds = np.full(len(windows[0]) if windows else 0, window_ns / 1e9 or math.nan, np.float32)
+    by_name = dict(zip(columns, windows, strict=False)) | {"seconds": seconds}
+    times = {kind: thinned(result.histogram(kind), cells_per_decade=100 if fine else 30) for kind in KINDS}
+    return {
+        **{kind: packed(*columns) for kind, columns in times.items()},
+        "window_ns": window_ns,
+        "courses": packed(*(course.read(by_name) for course in courses)),
+        "erases": packed(*erase_histogram(result.erase_counts())),
+        "divided": packed(*divided(result.metrics, most)),
+    }
 
-    The page reads them in the same order (`details` in data.js).
-    """
-    parts: list[Floats] = []
-    shape: list[float] = []
-    for kind in KINDS:
-        times, through = thinned(result.histogram(kind), cells_per_decade=100 if fine else 30)
-        parts += [times, through]
-        shape.append(len(times))
-    window_ns, windows = merged(result.series(), columns, _WINDOWS_MAX if fine else _WINDOWS_MIN)
-    parts += windows
-    shape += [len(windows[0]) if windows else 0, window_ns]
-    erases, blocks = erase_histogram(result.erase_counts())
-    parts += [erases, blocks]
-    shape.append(len(erases))
-    sizes = divided(result.metrics, _WINDOWS_MAX if fine else _WINDOWS_MIN)
-    parts += sizes
-    shape.append(len(sizes[0]))
-    return shape, np.concatenate(parts) if parts else np.zeros(0, np.float32)
+
+def packed(*columns: Floats) -> list[str]:
+    """Write each column as a text: 32-bit floats in base64."""
+    return [base64.b64encode(column.astype("<f4").tobytes()).decode("ascii") for column in columns]
 
 
 def thinned(histogram: Histogram, cells_per_decade: int) -> tuple[Floats, Floats]:
@@ -385,8 +399,3 @@ def divided(metrics: Metrics, moments_max: int) -> list[Floats]:
         [(size["read_limit_pages"] + size["write_limit_pages"]) / flash_pages for size in kept],
     )
     return [np.asarray(column, np.float32) for column in columns]
-
-
-def _padded(numbers: Floats) -> bytes:
-    raw = numbers.astype("<f4").tobytes()
-    return raw + bytes(-len(raw) % _ALIGNMENT_BYTES)

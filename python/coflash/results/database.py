@@ -10,7 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cached_property, partial
+from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, final
@@ -42,7 +43,8 @@ from coflash.results.store import FolderStore, LocalFolder, Run, store_at
 from coflash.results.tables import runs_table
 from coflash.results.varying_keys import Key, labels, varied_keys
 from coflash.scenario import LABELS, as_text, flat, leaf
-from coflash.table import Table, copy_to
+from coflash.table import Table
+from coflash.table_files import write_parquet
 
 if TYPE_CHECKING:
     import duckdb
@@ -444,10 +446,18 @@ def _number(text: str) -> float:
     return number / _PPB_PER_PERCENT if unit == "ppb" else float(number)
 
 
-def _copied(options: str, table: Any) -> bytes:
+def _parquet(table: Any) -> bytes:
+    file = BytesIO()
+    write_parquet(table, file)
+    return file.getvalue()
+
+
+def _csv(table: Any) -> bytes:
+    import duckdb
+
     with TemporaryDirectory(prefix="coflash-") as folder:
-        file = Path(folder, "table")
-        copy_to(file, table, options)
+        file = Path(folder, "table.csv")
+        duckdb.from_arrow(table).write_csv(str(file))
         return file.read_bytes()
 
 
@@ -469,11 +479,7 @@ def _json(table: Any) -> bytes:
     return (json.dumps(json_rows(table), indent=1, ensure_ascii=False) + "\n").encode()
 
 
-_EXPORTS: dict[str, Callable[[Any], bytes]] = {
-    ".parquet": partial(_copied, "format parquet, compression zstd"),
-    ".csv": partial(_copied, "format csv, header true"),
-    ".json": _json,
-}
+_EXPORTS: dict[str, Callable[[Any], bytes]] = {".parquet": _parquet, ".csv": _csv, ".json": _json}
 
 
 @contextmanager

@@ -60,6 +60,17 @@ class Difference:
     over_slices: Interval | None
     """None for a measure that time series do not give, such as a percentile."""
 
+    def texts(self) -> list[str]:
+        """Write the measure, the baseline, the difference, and its intervals over seeds and slices."""
+        unit = self.measure.unit
+        relative = show_change(change(self.baseline + self.mean, self.baseline))
+        shift = f"{signed(self.mean, unit)} ({relative})" if relative else signed(self.mean, unit)
+        seeds = f"n = {self.pairs}"
+        if self.over_seeds is not None:
+            seeds = _interval(self.over_seeds, self.measure, self.pairs)
+        slices = "–" if self.over_slices is None else _interval(self.over_slices, self.measure)
+        return [self.measure.label, show(self.baseline, unit), shift, seeds, slices]
+
 
 def difference(measure: Measure, baseline: Sequence[Result], others: Sequence[Result]) -> Difference | None:
     """Compare runs in pairs of the same seed; None if no pair has the measure.
@@ -123,15 +134,8 @@ def differences_table(results: Results, runs: Sequence[str], measures: Sequence[
     for label, run in zip(others, runs[1:], strict=True):
         for measure in measures:
             found = difference(measure, members[runs[0]], members[run])
-            if found is None:
-                continue
-            seeds = f"n = {found.pairs}"
-            if found.over_seeds is not None:
-                seeds = _interval(found.over_seeds, measure, found.pairs)
-            slices = "–" if found.over_slices is None else _interval(found.over_slices, measure)
-            relative = show_change(change(found.baseline + found.mean, found.baseline))
-            shift = f"{signed(found.mean, measure.unit)} ({relative})" if relative else signed(found.mean, measure.unit)
-            table.add(label, measure.label, show(found.baseline, measure.unit), shift, seeds, slices)
+            if found is not None:
+                table.add(label, *found.texts())
     return table
 
 

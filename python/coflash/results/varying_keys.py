@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -22,6 +23,8 @@ _FOLLOWS = {"flash.blocks_per_plane": "flash.exported"}
 """Keys that follow from others if another key is given."""
 _NAMES = {("cache.size", 0.0): "no cache"}
 """Display names of values."""
+_PROPORTION, _WIDE = 3, 5
+"""The number of values from which distances on an axis say something, and the ratio from which they are logarithmic."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,18 @@ class Key:
             if len(set(shown)) == len(shown):
                 return shown
         return tuple(_text(value) for value in self.values)
+
+    @cached_property
+    def places(self) -> tuple[float, ...]:
+        """The places of its values on an axis: in proportion for numbers, logarithmic for a wide range of numbers."""
+        if self.numbers is None or len(self.numbers) < _PROPORTION:
+            return tuple(map(float, range(len(self.values))))
+        positive = [number for number in self.numbers if number > 0]
+        if min(self.numbers) < 0 or positive[-1] / positive[0] < _WIDE:
+            return self.numbers
+        # Zero has no place on a logarithmic axis: it stands one step below the least value.
+        step = positive[1] / positive[0]
+        return tuple(math.log2(number or positive[0] / step) for number in self.numbers)
 
 
 def labels(runs: Iterable[int], keys: Sequence[Key]) -> list[str]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from coflash.terminal import errors
@@ -22,76 +22,43 @@ Report = Callable[[str, float | None, int], None]
 
 @contextmanager
 def shown(label: str, console: Console | None = None) -> Iterator[Report]:
-    """Show the progress of one run; yields the callback for the core."""
-    with Display(console or errors()) as display, display.run(label) as report:
-        yield report
+    """Show the progress of a run; yields the callback for the core. A line at the end gives the duration."""
+    console, start = console or errors(), time.monotonic()
+    columns = TextColumn("{task.description}", markup=False), BarColumn(bar_width=16), _Requests()
+    left = TimeRemainingColumn(compact=True)
+    with Progress(*columns, left, console=console, transient=True, disable=not console.is_terminal) as bars:
+        yield _bar(bars, label) if console.is_terminal else _lines(console, label)
+    console.print(Text(f"{label} · {time.monotonic() - start:.1f} s", style="dim"))
 
 
-class Display:
-    """The progress of consecutive runs."""
+def _bar(bars: Progress, label: str) -> Report:
+    task, current = bars.add_task(label, total=None), ""
 
-    def __init__(self, console: Console, runs: int = 1) -> None:
-        self._console = console
-        self._runs = runs
-        self._started = 0
-        self._bars = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=16),
-            _Requests(),
-            TimeRemainingColumn(compact=True),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
+    def report(phase: str, fraction: float | None, requests: int) -> None:
+        nonlocal current
+        done = fraction or 0.0
+        if phase != current:
+            # Pace and remaining time are of one phase, from where it begins: a run may go on from a checkpoint.
+            begins: Any = done
+            bars.reset(task, description=f"{label} · {phase}", completed=begins, before=requests)
+            current = phase
+        total = None if fraction is None else 1.0
+        bars.update(task, total=total, completed=done, done=requests, unit=_unit(phase))
 
-    def __enter__(self) -> Display:
-        self._bars.start()
-        return self
+    return report
 
-    def __exit__(self, *_: object) -> None:
-        self._bars.stop()
 
-    @contextmanager
-    def run(self, label: str) -> Iterator[Report]:
-        """Show one run; yields the callback for the core. A line at the end gives the duration."""
-        self._started += 1
-        if self._runs > 1:
-            label = f"{self._started}/{self._runs} {label}"
-        start, task = time.monotonic(), self._bars.add_task(label, total=None)
-        try:
-            yield self._bar(label, task) if self._console.is_terminal else self._lines(label)
-        finally:
-            self._bars.remove_task(task)
-            self._bars.refresh()  # otherwise the next printed line would show the bar again
-        self._console.print(Text(f"{label} · {time.monotonic() - start:.1f} s", style="dim"))
+def _lines(console: Console, label: str) -> Report:
+    due = time.monotonic() + _SECONDS_BETWEEN_LINES
 
-    def _bar(self, label: str, task: TaskID) -> Report:
-        current = ""
+    def report(phase: str, fraction: float | None, requests: int) -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + _SECONDS_BETWEEN_LINES
+            done = "" if fraction is None else f" {fraction:.0%}"
+            console.print(Text(f"{label} · {phase}{done} · {requests:,} {_unit(phase)}"))
 
-        def report(phase: str, fraction: float | None, requests: int) -> None:
-            nonlocal current
-            done = fraction or 0.0
-            if phase != current:
-                # Pace and remaining time are of one phase, from where it begins: a run may go on from a checkpoint.
-                begins: Any = done
-                self._bars.reset(task, description=f"{label} · {phase}", completed=begins, before=requests)
-                current = phase
-            total = None if fraction is None else 1.0
-            self._bars.update(task, total=total, completed=done, done=requests, unit=_unit(phase))
-
-        return report
-
-    def _lines(self, label: str) -> Report:
-        due = time.monotonic() + _SECONDS_BETWEEN_LINES
-
-        def report(phase: str, fraction: float | None, requests: int) -> None:
-            nonlocal due
-            if time.monotonic() >= due:
-                due = time.monotonic() + _SECONDS_BETWEEN_LINES
-                done = "" if fraction is None else f" {fraction:.0%}"
-                self._console.print(Text(f"{label} · {phase}{done} · {requests:,} {_unit(phase)}"))
-
-        return report
+    return report
 
 
 class _Requests(ProgressColumn):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Finding:
+class Finding(ABC):
     """What the runs of a question tell."""
 
     @property
@@ -68,9 +69,9 @@ class Finding:
         """Return the finding as tables; of some findings of measures, given their names."""
         return ()
 
+    @abstractmethod
     def document(self, *measures: str) -> dict[str, Any]:
         """Return the finding as plain data; of some findings of measures, given their names."""
-        raise NotImplementedError
 
     def to_json(self, *measures: str) -> str:
         """Return the document as JSON, with the version of coflash."""

@@ -96,11 +96,6 @@ class Tuning(Kept):
         return tuple(one.text for one in self.bounds)
 
     @property
-    def objective(self) -> str:
-        """The name of the first objective; of a measure, its path."""
-        return self.goals[0].name
-
-    @property
     def front(self) -> tuple[Trial, ...]:
         """The Pareto front: the valid trials that no other dominates; a point that was tried several times once."""
         best = [trial for trial in reversed(self.trials) if trial.is_unbeaten]

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
 
 from coflash.files.kept import kept_folder
-from coflash.table import copy_to
+from coflash.table import Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +67,7 @@ def kept(frame: Any) -> str:
     if not file.exists():
         with TemporaryDirectory(prefix=".", dir=file.parent) as folder:
             new = Path(folder, file.name)
-            copy_to(new, columns, "format parquet, compression zstd")
+            Table(columns).write_parquet(new)
             new.replace(file)
     return str(file)
 

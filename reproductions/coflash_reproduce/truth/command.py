@@ -4,31 +4,24 @@ from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from coflash.cli.console import errors, output
-from coflash.cli.options import Quiet
+from coflash.cli.options import Group
 
-app = typer.Typer(
-    add_completion=False,  # that of `coflash` is for all commands
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-_OUT = "The folder for page, figures and scenarios."
-_PUBLISH = "Write the page and its images into this folder as well."
+app = Group(context_settings={"help_option_names": ["-h", "--help"]})
 
 
 @app.command()
 def truth(
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help=_OUT)] = Path("results/truth"),
-    publish: Annotated[Path | None, typer.Option("--publish", metavar="DIR", help=_PUBLISH)] = None,
-    jobs: Annotated[int, typer.Option("--on", metavar="N", min=1, help="Drives fitted at once.")] = 1,
-    quiet: Quiet = False,
+    out: Path = Path("results/truth"), publish: Path | None = None, workers: int = 1, quiet: bool = False
 ) -> None:
-    """Fit every measured drive, predict the points held out, and write the page that says how far off they are."""
+    """Fit every measured drive, predict the points held out, and write the page that says how far off they are.
+
+    Options:
+        out: `--out -o DIR` The folder for page, figures and scenarios.
+        publish: `--publish DIR` Write the page and its images into this folder as well.
+        workers: `--on N 1..` Drives fitted at once.
+    """
     from coflash.calibrate import fit  # slow to import
     from coflash.calibrate import page as of_drive
     from coflash.calibrate.drive import drive_toml
@@ -42,7 +35,7 @@ def truth(
     place = Output(out, publish)
     chosen = list(read_drives())
     fits = []
-    with ProcessPoolExecutor(min(jobs, len(chosen))) as pool:
+    with ProcessPoolExecutor(min(workers, len(chosen))) as pool:
         for found in pool.map(fit, chosen):
             fits.append(found)
             place.write_image(image_of(found).removesuffix(".png"), {"png": of_drive.figure(found)})

@@ -3,11 +3,11 @@
 //! `cut SIDE SEED` cuts the power of a side, `host`, `device` or `both`, and powers it on again; `info` describes the device. The
 //! answer is JSON: `{"Ok": …}` with what the cut took from clients or with the description, or `{"Err": …}` with the reason.
 
-use crate::description::Description;
 use crate::export::Exported;
 use crate::folder::{DeviceError, Folder};
 use crate::loss::Loss;
 use coflash_media::Side;
+use coflash_store::Info;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, Permissions};
@@ -91,8 +91,8 @@ impl Client {
 /// Run a command; returns its answer.
 fn run(line: &str, disk: &Exported) -> String {
     if line == "info" {
-        let told = disk.machine().session().map(|(session, _)| Description::of(session.store()));
-        return answer(told.ok_or_else(|| "its power could not be switched on again".to_owned()));
+        let info = disk.machine().session().map(|(session, _)| session.store().info());
+        return answer(info.ok_or_else(|| "its power could not be switched on again".to_owned()));
     }
     let command = line.strip_prefix("cut ").and_then(|rest| rest.split_once(' '));
     match command.and_then(|(side, seed)| Some((side.parse().ok()?, seed.parse().ok()?))) {
@@ -122,7 +122,7 @@ pub fn cut(folder: &Folder, side: Side, seed: u64) -> Result<Loss, DeviceError> 
 }
 
 /// Describe a device that another process serves.
-pub(crate) fn info(folder: &Folder) -> Result<Description, DeviceError> {
+pub(crate) fn info(folder: &Folder) -> Result<Info, DeviceError> {
     ask(folder, "info")
 }
 

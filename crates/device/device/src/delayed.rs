@@ -1,11 +1,11 @@
 //! Answers held back until their moment: emulation of the time of the simulated device.
 
-use crate::machine::Clock;
+use crate::machine::{Clock, lock};
 use crate::session::{Due, NOBODY};
 use coflash_base::Time;
 use coflash_nbd::Request;
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
 /// A request that was served, and when it arrived.
@@ -14,35 +14,41 @@ pub(crate) struct PendingAnswer {
     pub(crate) arrival: Instant,
 }
 
-/// PendingAnswer requests with pending answers.
-#[derive(Default)]
-pub(crate) struct Delayed {
-    waiting: Mutex<Waiting>,
+/// Answers that wait for their moments.
+pub(crate) struct Delayed<T> {
+    waiting: Mutex<Waiting<T>>,
     changed: Condvar,
 }
 
-#[derive(Default)]
-struct Waiting {
+struct Waiting<T> {
     /// By moment; the number keeps the order of equal ones.
-    requests: BTreeMap<(Instant, u64), PendingAnswer>,
+    requests: BTreeMap<(Instant, u64), T>,
     number: u64,
     /// Requests whose moment the timeline does not know yet, by the number under which they were served.
-    unknown: BTreeMap<u16, (Due, PendingAnswer)>,
+    unknown: BTreeMap<u16, (Due, T)>,
     owner: u16,
     is_stopped: bool,
 }
 
-impl Waiting {
-    fn answer_at(&mut self, due: Instant, request: PendingAnswer) {
+impl<T> Default for Delayed<T> {
+    fn default() -> Self {
+        let (requests, unknown) = (BTreeMap::new(), BTreeMap::new());
+        let waiting = Waiting { requests, number: 0, unknown, owner: NOBODY, is_stopped: false };
+        Self { waiting: Mutex::new(waiting), changed: Condvar::new() }
+    }
+}
+
+impl<T> Waiting<T> {
+    fn answer_at(&mut self, due: Instant, request: T) {
         self.requests.insert((due, self.number), request);
         self.number += 1;
     }
 }
 
-impl Delayed {
+impl<T> Delayed<T> {
     /// A number for the next request.
     pub(crate) fn number(&self) -> u16 {
-        let mut waiting = self.waiting();
+        let mut waiting = lock(&self.waiting);
         let next = |owner: u16| owner.wrapping_add(1);
         let mut owner = next(waiting.owner);
         while owner == NOBODY || waiting.unknown.contains_key(&owner) {
@@ -52,9 +58,15 @@ impl Delayed {
         owner
     }
 
+    /// Hold back an answer until a moment.
+    pub(crate) fn hold_until(&self, due: Instant, request: T) {
+        lock(&self.waiting).answer_at(due, request);
+        self.changed.notify_one();
+    }
+
     /// Hold back the answer of a request that was served under a number.
-    pub(crate) fn hold(&self, owner: u16, due: Due, clock: Clock, request: PendingAnswer) {
-        let mut waiting = self.waiting();
+    pub(crate) fn hold(&self, owner: u16, due: Due, clock: Clock, request: T) {
+        let mut waiting = lock(&self.waiting);
         if due.awaited == 0 {
             waiting.answer_at(clock.moment(due.at), request);
         } else {
@@ -65,7 +77,7 @@ impl Delayed {
 
     /// Note moments that have become known.
     pub(crate) fn known(&self, answers: impl Iterator<Item = (u16, Time)>, clock: Clock) {
-        let mut waiting = self.waiting();
+        let mut waiting = lock(&self.waiting);
         for (owner, at) in answers {
             // The request is missing if it failed in another part.
             let Some((due, _)) = waiting.unknown.get_mut(&owner) else { continue };
@@ -79,22 +91,22 @@ impl Delayed {
     }
 
     /// Take all requests; they are held no longer.
-    pub(crate) fn take(&self) -> Vec<PendingAnswer> {
-        let Waiting { requests, unknown, .. } = &mut *self.waiting();
+    pub(crate) fn take(&self) -> Vec<T> {
+        let Waiting { requests, unknown, .. } = &mut *lock(&self.waiting);
         let unknown = std::mem::take(unknown).into_values().map(|(_, request)| request);
         std::mem::take(requests).into_values().chain(unknown).collect()
     }
 
     /// Pass the requests to `answer` at their moments, until [`stop`](Self::stop) is called and none is left. `tick` does
     /// the work that is due and returns the moment of the next event.
-    pub(crate) fn run(&self, tick: impl Fn() -> Option<Instant>, answer: impl Fn(PendingAnswer)) {
+    pub(crate) fn run(&self, tick: impl Fn() -> Option<Instant>, answer: impl Fn(T)) {
         loop {
             let (number, owner, unknown) = {
-                let waiting = self.waiting();
+                let waiting = lock(&self.waiting);
                 (waiting.number, waiting.owner, !waiting.unknown.is_empty())
             };
             let event = if unknown { tick() } else { None };
-            let mut waiting = self.waiting();
+            let mut waiting = lock(&self.waiting);
             if (number, owner) != (waiting.number, waiting.owner) {
                 continue;
             }
@@ -120,11 +132,7 @@ impl Delayed {
 
     /// End [`run`](Self::run).
     pub(crate) fn stop(&self) {
-        self.waiting().is_stopped = true;
+        lock(&self.waiting).is_stopped = true;
         self.changed.notify_one();
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,7 +4,7 @@ use crate::delayed::{Delayed, PendingAnswer};
 use crate::folder::DeviceError;
 use crate::load::{Load, LoadMeter};
 use crate::loss::{Loss, WENT_ON};
-use crate::machine::{Machine, now};
+use crate::machine::{Machine, lock, now};
 use crate::order::change;
 use crate::power_on::{check_side, power_was_cut};
 use crate::refused::Refused;
@@ -12,11 +12,12 @@ use crate::session::{AnsweredAt, Due, Failure, NOBODY, Session};
 use coflash_base::Time;
 use coflash_media::Side;
 use coflash_nbd::{Command, Connections, Errno, Export, Hangup, Request, Shape};
+use coflash_scenario::Scenario;
 use coflash_store::{Store, StoreError, list};
 use coflash_workload::Op;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// The longest time between two sync points.
@@ -41,7 +42,7 @@ pub(crate) struct Exported {
     connections: Connections,
     shape: Shape,
     /// Answers that wait for their moment, if time is emulated.
-    delayed: Option<Delayed>,
+    delayed: Option<Delayed<PendingAnswer>>,
     load: LoadMeter,
     problems: Mutex<Problems>,
     synced: Mutex<Instant>,
@@ -51,17 +52,11 @@ pub(crate) struct Exported {
 
 impl Exported {
     pub(crate) fn new(mut machine: Machine, connections: Connections, emulate: bool) -> Self {
-        let scenario = machine.scenario();
-        let (description, preferred_bytes) = (scenario.name.clone(), scenario.flash.page_size.count as u32);
-        let exported = scenario.flash.exported;
-        let size_bytes = exported
-            .map(|size| size.count)
-            .unwrap_or_else(|| machine.session().map_or(0, |(session, _)| session.size_bytes()));
-        let shape = Shape { name: String::new(), description, size_bytes, preferred_bytes, read_only: false };
+        let size_bytes = machine.session().map_or(0, |(session, _)| session.size_bytes());
         let exported = Self {
+            shape: shape(machine.scenario(), size_bytes),
             machine: Mutex::new(machine),
             connections,
-            shape,
             delayed: emulate.then(Delayed::default),
             load: LoadMeter::new(now()),
             problems: Mutex::default(),
@@ -85,15 +80,11 @@ impl Exported {
 
     /// Take the problems since the last call.
     pub(crate) fn take_problems(&self) -> Vec<String> {
-        std::mem::take(&mut self.problems().new)
-    }
-
-    fn problems(&self) -> MutexGuard<'_, Problems> {
-        self.problems.lock().unwrap_or_else(PoisonError::into_inner)
+        std::mem::take(&mut lock(&self.problems).new)
     }
 
     fn note(&self, problem: impl ToString) {
-        let (mut problems, problem) = (self.problems(), problem.to_string());
+        let (mut problems, problem) = (lock(&self.problems), problem.to_string());
         if problems.new.len() < PROBLEMS_MAX && problems.new.last() != Some(&problem) {
             problems.new.push(problem);
         }
@@ -106,7 +97,7 @@ impl Exported {
             reason += "; the device is read-only: what was answered can be read, and changes are refused";
         }
         let is_new = {
-            let failures = &mut self.problems().failures;
+            let failures = &mut lock(&self.problems).failures;
             failures.len() < PROBLEMS_MAX && failures.insert(reason.clone())
         };
         if is_new {
@@ -139,11 +130,13 @@ impl Exported {
         let mut unsettled = machine.session().map(|(session, _)| session.unsettled()).unwrap_or_default();
         let held: Vec<PendingAnswer> = self.delayed.iter().flat_map(Delayed::take).collect();
         for request in held.iter().map(|held| &held.request).chain(served) {
-            op_of(request.command).into_iter().for_each(|op| unsettled.leave_out(op, request.length.into()));
+            change_of_data(request.command)
+                .into_iter()
+                .for_each(|op| unsettled.leave_out(op, request.length.into()));
         }
         held.into_iter().for_each(|request| self.answer(request, Err(Errno::Io)));
         // A failure before may come again.
-        self.problems().failures.clear();
+        lock(&self.problems).failures.clear();
         machine.cycle_power(side, seed)?;
         let loss = Loss::new(side, unsettled, connections);
         self.note(&loss.told);
@@ -164,7 +157,7 @@ impl Exported {
             delayed.known(session.take_answers(), clock);
         }
         let event = session.next_event().map(|at| clock.moment(at));
-        let mut synced = self.synced.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut synced = lock(&self.synced);
         if done.is_ok() && synced.elapsed() >= SYNC_INTERVAL {
             *synced = now();
             done = session.sync_point().map_err(Failure::from);
@@ -243,7 +236,7 @@ impl Export for Exported {
         };
         let mut answers = Vec::with_capacity(requests.len());
         let mut failure = None;
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut refused = lock(&self.refused);
         let was_refusing = session.refusal().is_some();
         for request in requests.iter_mut() {
             let owner = self.delayed.as_ref().map_or(NOBODY, Delayed::number);
@@ -269,7 +262,8 @@ impl Export for Exported {
         let ranges: Vec<_> = ranges.map(|(_, range)| range).filter(|range| !range.is_empty()).collect();
         let mut answered = 0;
         for (request, (owner, answer)) in requests.drain(..).zip(answers) {
-            let answer = if changes(request.command) { written.clone().and(answer) } else { answer };
+            let answer =
+                if change_of_data(request.command).is_some() { written.clone().and(answer) } else { answer };
             match (answer, &self.delayed) {
                 (Ok(due), Some(delayed)) => {
                     delayed.hold(owner, due, clock, PendingAnswer { request, arrival })
@@ -297,19 +291,22 @@ impl Export for Exported {
     }
 }
 
-/// Whether a command changes the disk.
-fn changes(command: Command) -> bool {
-    matches!(command, Command::Write | Command::Trim | Command::WriteZeroes { .. })
+/// The shape of the disk of a device with this capacity, unless its scenario exports less.
+pub(crate) fn shape(scenario: &Scenario, capacity_bytes: u64) -> Shape {
+    let size_bytes = scenario.flash.exported.map_or(capacity_bytes, |size| size.count);
+    let preferred_bytes = scenario.flash.page_size.count as u32;
+    let (name, description) = (String::new(), scenario.name.clone());
+    Shape { name, description, size_bytes, preferred_bytes, read_only: false }
 }
 
 /// Serve a request at `now`.
-pub(crate) fn serve<D: coflash_store::Disk>(
+fn serve<D: coflash_store::Disk>(
     session: &mut Session<Store<D>>,
     request: &mut Request,
     now: Time,
 ) -> AnsweredAt {
     if let Some(failure) = session.refusal()
-        && changes(request.command)
+        && change_of_data(request.command).is_some()
     {
         return Err(failure.clone().into());
     }
@@ -333,8 +330,17 @@ pub(crate) fn serve<D: coflash_store::Disk>(
     if request.fua { Ok(done.and(session.flush(now)?)) } else { Ok(done) }
 }
 
-/// What a request does to data.
-fn op_of(command: Command) -> Option<Op> {
+/// Serve a request at `now`; the time of the simulated device does not matter.
+pub(crate) fn serve_untimed<D: coflash_store::Disk>(
+    session: &mut Session<Store<D>>,
+    request: &mut Request,
+    now: Time,
+) -> Result<(), Errno> {
+    serve(session, request, now).map(drop).map_err(|failure| errno(&failure))
+}
+
+/// What a command does to data, if it changes it.
+fn change_of_data(command: Command) -> Option<Op> {
     match command {
         Command::Write => Some(Op::Write),
         Command::Trim | Command::WriteZeroes { .. } => Some(Op::Trim),
@@ -343,7 +349,7 @@ fn op_of(command: Command) -> Option<Op> {
 }
 
 /// The error of a failed request in the protocol.
-pub(crate) fn errno(failure: &Failure) -> Errno {
+fn errno(failure: &Failure) -> Errno {
     match failure {
         Failure::BeyondEnd => Errno::NoSpace,
         Failure::Store(StoreError::Host { kind, .. }) => match kind {

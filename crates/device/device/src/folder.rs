@@ -18,7 +18,7 @@ use coflash_base::{Bytes, Seed, Time};
 use coflash_level::Tower;
 use coflash_media::Contents;
 use coflash_scenario::{Requests, Scenario, ScenarioError};
-use coflash_store::{Disks, FileDisk, Format, Store, StoreError};
+use coflash_store::{Disks, FileDisk, Format, Store};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File};
 use std::hash::{BuildHasher, RandomState};
@@ -37,14 +37,6 @@ pub enum DeviceError {
         /// The message of the system.
         problem: io::Error,
     },
-    /// The container cannot be used.
-    #[error("{path}: {problem}")]
-    Store {
-        /// The folder.
-        path: PathBuf,
-        /// The problem.
-        problem: StoreError,
-    },
     /// The scenario cannot be served.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
@@ -58,12 +50,9 @@ pub enum DeviceError {
         /// The keys with both values.
         differences: String,
     },
-    /// There is no device, and none was described.
-    #[error("{path}: there is no device; `coflash serve demo --device {path}` makes one", path = .0.display())]
-    None(PathBuf),
-    /// The device cannot be powered on.
+    /// There is no device, or its container cannot be used, or it cannot be powered on.
     #[error("{path}: {problem}")]
-    Start {
+    Unusable {
         /// The folder.
         path: PathBuf,
         /// The problem.
@@ -116,7 +105,8 @@ impl Folder {
     }
 
     pub(crate) fn no_device(&self) -> DeviceError {
-        DeviceError::None(self.0.clone())
+        let device = self.display();
+        self.unusable(format!("there is no device; `coflash serve demo --device {device}` makes one"))
     }
 
     /// Make a device, erased, of a servable scenario.
@@ -127,13 +117,13 @@ impl Folder {
         Store::create(disks, &format).map_err(|problem| {
             // Half a container would block the next attempt. The first error is returned.
             let _ = ["data", "metadata"].map(|name| fs::remove_file(self.0.join(name)));
-            self.store(problem)
+            self.unusable(problem)
         })
     }
 
     /// Open the device.
     pub(crate) fn open(&self) -> Result<(Store<FileDisk>, Contents), DeviceError> {
-        Store::open(self.disks()?).map_err(|problem| self.store(problem))
+        Store::open(self.disks()?).map_err(|problem| self.unusable(problem))
     }
 
     /// Remove a session, and the device that a failed start has made. Failures are ignored: there is another one to tell.
@@ -193,7 +183,7 @@ impl Folder {
     }
 
     pub(crate) fn unusable(&self, problem: impl ToString) -> DeviceError {
-        DeviceError::Start { path: self.0.clone(), problem: problem.to_string() }
+        DeviceError::Unusable { path: self.0.clone(), problem: problem.to_string() }
     }
 
     pub(crate) fn io(&self, problem: io::Error) -> DeviceError {
@@ -203,10 +193,6 @@ impl Folder {
             problem
         };
         DeviceError::Io { path: self.0.clone(), problem }
-    }
-
-    pub(crate) fn store(&self, problem: StoreError) -> DeviceError {
-        DeviceError::Store { path: self.0.clone(), problem }
     }
 }
 

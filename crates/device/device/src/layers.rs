@@ -30,7 +30,7 @@ pub(crate) fn power_on<'d>(
     disks: Disks<Shared<'d>>,
     cut: impl FnOnce(&Scenario) -> Option<Cut>,
 ) -> Result<(Powered<'d>, Scenario), DeviceError> {
-    let (store, found) = Store::open(disks).map_err(|problem| folder.store(problem))?;
+    let (store, found) = Store::open(disks).map_err(|problem| folder.unusable(problem))?;
     let scenario = Scenario::from_toml(&store.format().scenario)?;
     Ok((started(folder, scenario.clone(), store, &found, cut(&scenario))?, scenario))
 }

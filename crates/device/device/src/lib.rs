@@ -9,7 +9,7 @@
 //! |---|---|
 //! | requests with data, power cuts | `session.rs` |
 //! | which scenarios can be served; power on, erased or recovered | `power_on.rs` |
-//! | bytes and their timeline as one media; no bytes, for the twin | `timed_bytes.rs`, `device_bytes.rs` |
+//! | bytes and their timeline as one media; no bytes, for the twin | `timed_bytes.rs`, `no_bytes.rs` |
 //! | the trace of a session; the simulation of a session | `recorder.rs`, `twin.rs` |
 //! | the folder of a device and of its sessions | `folder.rs`, `contents_file.rs` |
 //! | a device that is switched on, through power cuts | `machine.rs`; what these take from clients: `loss.rs` |
@@ -28,8 +28,6 @@
 pub mod contents_file;
 mod control;
 mod delayed;
-mod description;
-mod device_bytes;
 pub mod explore;
 mod export;
 mod folder;
@@ -39,6 +37,7 @@ mod live;
 mod load;
 mod loss;
 mod machine;
+mod no_bytes;
 pub mod order;
 mod power_on;
 mod recorder;
@@ -52,8 +51,6 @@ mod twin;
 pub use coflash_media::Side;
 pub use coflash_nbd::Address;
 pub use control::cut;
-pub use description::Description;
-pub use device_bytes::DeviceBytes;
 pub use folder::{DeviceError, Folder, SessionEnd, SessionFolder};
 pub use info::{check, info};
 pub use live::Part;

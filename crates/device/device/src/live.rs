@@ -1,12 +1,13 @@
 //! What a served device did since somebody looked: its operations and decisions, as `coflash run --operations --decisions` writes
 //! them. What recovery does at power on is not among it.
 
+use crate::machine::lock;
 use crate::session::Session;
 use coflash_record::{LiveRecorder, Piece};
 use coflash_scenario::Scenario;
 use coflash_store::{Disk, Store};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Parts that are kept for who does not look, beside the current one.
 const PARTS_MAX: usize = 8;
@@ -38,7 +39,7 @@ impl Live {
 
     /// Take the parts since the last call.
     pub(crate) fn take(&mut self) -> Vec<Part> {
-        let piece = self.recorder.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let piece = lock(&self.recorder).take();
         let mut parts = std::mem::take(&mut self.before);
         parts.push((self.session.clone(), piece));
         parts

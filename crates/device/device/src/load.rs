@@ -1,8 +1,9 @@
 //! The load of a server by the clock of its host: requests under way, and how long clients wait for answers.
 
+use crate::machine::lock;
 use coflash_base::Duration;
 use coflash_engine::Latency;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
 /// The load of a server in an interval.
@@ -74,7 +75,7 @@ impl LoadMeter {
 
     /// The interval with the time until now. Clocks of several threads may differ.
     fn until(&self, now: Instant) -> MutexGuard<'_, Interval> {
-        let mut interval = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut interval = lock(&self.0);
         let passed = now.saturating_duration_since(interval.changed).as_nanos();
         interval.waited_ns += u128::from(interval.under_way) * passed;
         interval.changed = interval.changed.max(now);

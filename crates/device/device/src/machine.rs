@@ -15,6 +15,7 @@ use coflash_store::{FileDisk, Store, StoreError};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A session that has ended.
@@ -187,7 +188,7 @@ impl Machine {
         self.cut = None;
         let mut store = self.end_session(session, true)?;
         let found = store.restart(survivors(seed)).and_then(|()| store.contents());
-        let found = found.map_err(|problem| self.folder.store(problem))?;
+        let found = found.map_err(|problem| self.folder.unusable(problem))?;
         self.session_folder = self.folder.session(self.folder.next_session());
         self.trace = None;
         self.power_on(store, Some(&found))
@@ -209,7 +210,7 @@ impl Machine {
             let flushed = session.flush(now).and_then(|_| session.finish());
             let store = self.end_session(session, false)?;
             flushed.map_err(|problem| self.folder.unusable(problem))?;
-            store.close().map_err(|problem| self.folder.store(problem))?;
+            store.close().map_err(|problem| self.folder.unusable(problem))?;
         }
         Ok(self.ended)
     }
@@ -285,6 +286,11 @@ impl Clock {
     pub(crate) fn moment(self, at: Time) -> Instant {
         self.0 + Duration::from_nanos(at.ns)
     }
+}
+
+/// Lock what threads share. It is consistent at any moment, so that a panic of another thread does not matter.
+pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The clock of the host: requests arrive by it. Nothing else of a session depends on it.

@@ -44,7 +44,7 @@ impl Recorder {
     }
 
     /// Keep what a restart of the device has found.
-    pub(crate) fn found(&mut self, restart: usize, contents: &Contents) {
+    pub(crate) fn keep_contents(&mut self, restart: usize, contents: &Contents) {
         let Some(folder) = &self.folder else { return };
         if self.written.is_ok() {
             let file = private_file(&restart_file(folder, restart));

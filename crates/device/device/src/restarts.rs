@@ -39,7 +39,7 @@ pub struct Restarts {
 
 impl Restarts {
     /// Read what a restart found, counted from 1.
-    pub(crate) fn found(&self, restart: usize) -> io::Result<Contents> {
+    pub(crate) fn read_contents(&self, restart: usize) -> io::Result<Contents> {
         contents_file::read(File::open(restart_file(&self.folder, restart))?)
     }
 }

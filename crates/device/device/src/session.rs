@@ -6,7 +6,6 @@
 
 mod whole;
 
-use crate::device_bytes::DeviceBytes;
 use crate::loss::Unsettled;
 use crate::power_on::{StartError, power_on, recover_device, timeline};
 use crate::recorder::Recorder;
@@ -17,10 +16,10 @@ use coflash_base::{Index, Lpn, Seed, Time};
 use coflash_engine::{Engine, Payload, RunResult, ServiceError, SoFar, Workload};
 use coflash_ftl::Ftl;
 use coflash_level::Tower;
-use coflash_media::{Contents, Side, SimulatedMedia};
+use coflash_media::{Contents, Side};
 use coflash_record::LiveRecorder;
 use coflash_scenario::{ReplayMode, Scenario};
-use coflash_store::{Damage, Disk, Store, StoreError};
+use coflash_store::{Damage, DeviceBytes, Disk, Store, StoreError};
 use coflash_workload::{Op, Request};
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -213,11 +212,8 @@ impl<S: DeviceBytes> Session<S> {
     /// # Errors
     /// A page cannot be written: from then on, all writes fail.
     pub fn write(&mut self, offset: u64, data: &[u8], now: Time) -> AnsweredAt {
-        self.whole(offset, data.len() as u64, now, |session| session.write_part(offset, data, now))
-    }
-
-    fn write_part(&mut self, offset: u64, data: &[u8], now: Time) -> AnsweredAt {
-        self.issue(Op::Write, offset, data.len() as u64, data, now)
+        let length = data.len() as u64;
+        self.whole(offset, length, now, |session| session.issue(Op::Write, offset, length, data, now))
     }
 
     /// Trim the whole pages of a range. Other parts of it keep their data.
@@ -274,7 +270,7 @@ impl<S: DeviceBytes> Session<S> {
 
     /// The time of the next event on the timeline; `None` if it has none.
     pub(crate) fn next_event(&self) -> Option<Time> {
-        self.engine.media().next_event()
+        self.engine.media().timeline.next_event()
     }
 
     /// Wait until the requests under way end.
@@ -345,7 +341,7 @@ impl<S: DeviceBytes> Session<S> {
         let media = engine.media_mut();
         let found = media.store.restart_device()?;
         let failed = |problem: &dyn std::fmt::Display| Failure::Restart(problem.to_string());
-        self.recorder.found(self.restarts.len(), &found);
+        self.recorder.keep_contents(self.restarts.len(), &found);
         let recovered = recover_device(stack, &self.scenario, &found, self.now, media);
         if let Some(live) = &self.live {
             stack.record_in(live.clone());

@@ -1,26 +1,16 @@
 //! The media of a served device: its bytes in a container, and the simulated time of operations on them.
 
-use crate::device_bytes::DeviceBytes;
-use coflash_base::measure::Report;
 use coflash_base::{Duration, Time};
 use coflash_media::{
-    Access, BlockId, Busy, Cause, Clock, DieId, Finished, Flash, HostPage, Nvm, Oob, Place, Ppn,
-    SimulatedMedia, Slot, Timeline, When,
+    Access, BlockId, Cause, Clock, DieId, Flash, HostPage, Nvm, Oob, Place, Ppn, SimulatedMedia, Slot,
+    Timeline, When,
 };
-use coflash_store::StoreError;
+use coflash_store::{DeviceBytes, StoreError};
 
 /// A store, or nothing, and the timeline. The store executes an operation first: a failed one takes no time.
 pub(crate) struct TimedBytes<S> {
     pub(crate) store: S,
     pub(crate) timeline: Timeline,
-}
-
-/// The moment of an operation on the timeline, which cannot fail.
-macro_rules! moment {
-    ($call:expr) => {{
-        let Ok(when) = $call;
-        Ok(when)
-    }};
 }
 
 impl<S: DeviceBytes> Clock for TimedBytes<S> {
@@ -44,7 +34,7 @@ impl<S: DeviceBytes> Flash for TimedBytes<S> {
 
     fn read(&mut self, page: Ppn, to: Place, cause: Cause, after: When) -> Result<When, StoreError> {
         self.store.read(page, to, cause, ())?;
-        moment!(self.timeline.read(page, to, cause, after))
+        self.timeline.read(page, to, cause, after).map_err(|never| match never {})
     }
 
     fn program(
@@ -56,17 +46,17 @@ impl<S: DeviceBytes> Flash for TimedBytes<S> {
         after: When,
     ) -> Result<When, StoreError> {
         self.store.program(page, oob, from, cause, ())?;
-        moment!(self.timeline.program(page, oob, from, cause, after))
+        self.timeline.program(page, oob, from, cause, after).map_err(|never| match never {})
     }
 
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause, after: When) -> Result<When, StoreError> {
         self.store.copy(from, to, oob, cause, ())?;
-        moment!(self.timeline.copy(from, to, oob, cause, after))
+        self.timeline.copy(from, to, oob, cause, after).map_err(|never| match never {})
     }
 
     fn erase(&mut self, block: BlockId, cause: Cause, after: When) -> Result<When, StoreError> {
         self.store.erase(block, cause, ())?;
-        moment!(self.timeline.erase(block, cause, after))
+        self.timeline.erase(block, cause, after).map_err(|never| match never {})
     }
 
     fn await_programs(&mut self, parts: &mut Vec<When>) {
@@ -112,51 +102,11 @@ impl<S: DeviceBytes> HostPage for TimedBytes<S> {
 }
 
 impl<S: DeviceBytes> SimulatedMedia for TimedBytes<S> {
-    fn tell(&mut self, when: When, tag: u32) {
-        self.timeline.tell(when, tag);
+    fn timeline(&self) -> &Timeline {
+        &self.timeline
     }
 
-    fn run(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
-        self.timeline.run(until, finished)
-    }
-
-    fn pass_to(&mut self, now: Time) {
-        self.timeline.pass_to(now);
-    }
-
-    fn step(&mut self, finished: &mut Vec<Finished>) -> bool {
-        self.timeline.step(finished)
-    }
-
-    fn next_event(&self) -> Option<Time> {
-        self.timeline.next_event()
-    }
-
-    fn idle_since(&self, die: DieId) -> Option<Time> {
-        self.timeline.idle_since(die)
-    }
-
-    fn busy(&self) -> Busy {
-        self.timeline.busy()
-    }
-
-    fn backlog_max(&self, now: Time) -> Duration {
-        self.timeline.backlog_max(now)
-    }
-
-    fn buffered_pages(&self) -> u64 {
-        self.timeline.buffered_pages()
-    }
-
-    fn busy_until(&self) -> Time {
-        self.timeline.busy_until()
-    }
-
-    fn report(&self, report: &mut Report) {
-        self.timeline.report(report);
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.timeline.heap_bytes()
+    fn timeline_mut(&mut self) -> &mut Timeline {
+        &mut self.timeline
     }
 }

@@ -1,7 +1,7 @@
 //! The twin of a session: a simulation of the same requests at the same times, from the same state.
 
-use crate::device_bytes::NoBytes;
 use crate::folder::{DeviceError, SessionFolder};
+use crate::no_bytes::NoBytes;
 use crate::power_on::StartError;
 use crate::recorder::{HEADER, Recorder};
 use crate::restarts::Restarts;

@@ -1,6 +1,6 @@
 //! The address of a server: a socket file or a TCP port.
 
-use rustix::io::Errno;
+use rustix::io::{Errno, ioctl_fionbio};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen, socket};
 use std::fmt;
 use std::fs;
@@ -63,23 +63,21 @@ pub(crate) struct SocketFile {
 
 impl Listener {
     pub(crate) fn bind(address: &Address) -> io::Result<Self> {
-        match address {
+        let cannot = |place: &dyn fmt::Display, error: io::Error| {
+            io::Error::new(error.kind(), format!("cannot listen on {place}: {error}"))
+        };
+        let listener = match address {
             Address::Unix(path) => {
-                let listener = bind_private(path).map_err(|error| {
-                    io::Error::new(error.kind(), format!("cannot listen on {}: {error}", path.display()))
-                })?;
-                listener.set_nonblocking(true)?;
+                let listener = bind_private(path).map_err(|error| cannot(&path.display(), error))?;
                 let device_and_inode = device_and_inode(path)?;
-                Ok(Self::Unix(listener, SocketFile { path: path.clone(), device_and_inode }))
+                Self::Unix(listener, SocketFile { path: path.clone(), device_and_inode })
             }
             Address::Tcp(address) => {
-                let listener = TcpListener::bind(address).map_err(|error| {
-                    io::Error::new(error.kind(), format!("cannot listen on {address}: {error}"))
-                })?;
-                listener.set_nonblocking(true)?;
-                Ok(Self::Tcp(listener))
+                Self::Tcp(TcpListener::bind(address).map_err(|error| cannot(address, error))?)
             }
-        }
+        };
+        ioctl_fionbio(&listener, true)?;
+        Ok(listener)
     }
 
     /// The address for clients in any folder, with the actual port.
@@ -92,21 +90,18 @@ impl Listener {
 
     /// A waiting connection, as a non-blocking socket.
     pub(crate) fn accept(&self) -> io::Result<OwnedFd> {
-        match self {
-            Self::Unix(listener, _) => {
-                let (stream, _) = listener.accept()?;
-                stream.set_nonblocking(true)?;
-                Ok(stream.into())
-            }
+        let socket = match self {
+            Self::Unix(listener, _) => OwnedFd::from(listener.accept()?.0),
             Self::Tcp(listener) => {
                 let (stream, _) = listener.accept()?;
-                stream.set_nonblocking(true)?;
                 stream.set_nodelay(true)?;
                 // The connection of a machine that has vanished must end.
                 rustix::net::sockopt::set_socket_keepalive(&stream, true)?;
-                Ok(stream.into())
+                stream.into()
             }
-        }
+        };
+        ioctl_fionbio(&socket, true)?;
+        Ok(socket)
     }
 }
 

@@ -119,7 +119,7 @@ impl<'a> Connection<'a> {
         woken.set_nonblocking(true)?;
         waker.set_nonblocking(true)?;
         // If its buffer is full, the connection will wake anyway.
-        let answers = Answers::of(Arc::clone(&line.is_ended), move || drop((&waker).write(&[1])));
+        let answers = Answers::for_connection(Arc::clone(&line.is_ended), move || drop((&waker).write(&[1])));
         let requests = Requests::new(shape, agreed, Arc::clone(&answers));
         let structured = agreed.structured;
         let (replies, sent, hangup, deaf) = (VecDeque::new(), 0, None, false);

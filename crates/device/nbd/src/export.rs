@@ -170,10 +170,13 @@ struct Waiting {
 impl Answers {
     /// Create an empty queue. `wake` is called when there are answers and the connection sleeps.
     pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
-        Self::of(Arc::default(), wake)
+        Self::for_connection(Arc::default(), wake)
     }
 
-    pub(crate) fn of(is_ended: Arc<AtomicBool>, wake: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
+    pub(crate) fn for_connection(
+        is_ended: Arc<AtomicBool>,
+        wake: impl Fn() + Send + Sync + 'static,
+    ) -> Arc<Self> {
         Arc::new(Self { waiting: Mutex::default(), is_ended, wake: Box::new(wake) })
     }
 

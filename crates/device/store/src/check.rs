@@ -28,24 +28,18 @@ impl<D: Disk> Store<D> {
         let (tables, layout) = (&self.tables, &self.layout);
         let programmed = |&page: &u32| tables.is_programmed(Ppn::new(page), layout);
         let pages = (0..tables.data.len() as u32).filter(programmed);
-        let pages = pages.map(|page| (tables.data[page as usize].place, Use::Page(page)));
-        let slots = (0..).zip(&tables.slots);
-        let slots = slots.filter_map(|(slot, cell)| Some((cell.data?.place, Use::Slot(slot))));
+        let pages = pages.map(|page| ("page", page, tables.data[page as usize]));
+        let slots = (0..).zip(&tables.slots).filter_map(|(slot, cell)| Some(("slot", slot, cell.data?)));
         let mut uses: Vec<_> = pages.chain(slots).collect();
         // The file is read in its order, and each place once.
-        uses.sort_unstable();
+        uses.sort_unstable_by_key(|&(part, number, data)| (data.place, part, number));
         let (mut bytes, mut copy) = (vec![0; layout.page_bytes], vec![0; layout.page_bytes]);
         let mut findings = Vec::new();
-        for of_place in uses.chunk_by(|(one, _), (other, _)| one == other) {
-            let found = self.data.read(&mut bytes, of_place[0].0);
-            for &(_, its_use) in of_place {
-                let (part, number, data) = match its_use {
-                    Use::Page(page) => ("page", page, Some(tables.data[page as usize])),
-                    Use::Slot(slot) => ("slot", slot, tables.slots[slot as usize].data),
-                };
+        for same_place in uses.chunk_by(|(.., one), (.., other)| one.place == other.place) {
+            let read = self.data.read(&mut bytes, same_place[0].2.place);
+            for &(part, number, data) in same_place {
                 copy.copy_from_slice(&bytes);
-                let looked = data.map_or(Looked::Damaged, |data| data.code.mend(&mut copy));
-                let problem = match (&found, looked) {
+                let problem = match (&read, data.code.mend(&mut copy)) {
                     (Ok(()), Looked::Sound) => continue,
                     (Ok(()), Looked::Mended(at)) => {
                         format!("byte {at} of its data is damaged; its code mends it")
@@ -59,11 +53,4 @@ impl<D: Disk> Store<D> {
         findings.sort_unstable_by_key(|finding| (finding.part, finding.number));
         findings
     }
-}
-
-/// What has its data at a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Use {
-    Page(u32),
-    Slot(u32),
 }

@@ -23,13 +23,13 @@ pub(crate) enum Looked {
 }
 
 impl Code {
-    /// The code of data.
-    pub(crate) fn of(data: &[u8]) -> Self {
+    /// Compute the code of data.
+    pub(crate) fn compute(data: &[u8]) -> Self {
         Self { checksum: crc32c::crc32c(data), parity: parity(data) }
     }
 
     /// The code that no data with this one has.
-    pub(crate) fn of_damaged(self) -> Self {
+    pub(crate) fn damaged(self) -> Self {
         Self { checksum: !self.checksum, ..self }
     }
 
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn each_single_byte_is_mended() {
         let sound = page(1);
-        let code = Code::of(&sound);
+        let code = Code::compute(&sound);
         assert_eq!(code.mend(&mut sound.clone()), Looked::Sound);
         for at in 0..sound.len() {
             let mut data = sound.clone();
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn larger_damage_is_told_and_never_mended_wrongly() {
         let sound = page(1);
-        let code = Code::of(&sound);
+        let code = Code::compute(&sound);
         let mut stream = Seed(2).stream("damage");
         for bytes in 2..200 {
             for _ in 0..40 {
@@ -110,6 +110,6 @@ mod tests {
             }
         }
         assert_eq!(code.mend(&mut page(3)), Looked::Damaged);
-        assert_eq!(code.of_damaged().mend(&mut sound.clone()), Looked::Damaged, "damage stays damage");
+        assert_eq!(code.damaged().mend(&mut sound.clone()), Looked::Damaged, "damage stays damage");
     }
 }

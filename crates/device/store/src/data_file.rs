@@ -14,32 +14,26 @@ const WRITE_BYTES_MAX: usize = 16 << 10;
 pub(crate) struct DataFile<D> {
     pub(crate) disk: D,
     page_bytes: usize,
-    /// The pages that wait to be written, each with its place.
-    waiting: Pages,
+    /// The places of the pages that wait to be written, and the pages.
+    places: Vec<u32>,
+    waiting: Vec<u8>,
     /// Adjacent pages, on their way to the disk.
     run: Vec<u8>,
     /// Whether data was written since it was last synced.
     is_unsynced: bool,
 }
 
-#[derive(Debug, Default)]
-struct Pages {
-    places: Vec<u32>,
-    bytes: Vec<u8>,
-}
-
 impl<D: Disk> DataFile<D> {
     pub(crate) fn new(disk: D, page_bytes: usize) -> Self {
         // An earlier process may have ended before a sync.
-        Self { disk, page_bytes, waiting: Pages::default(), run: Vec::new(), is_unsynced: true }
+        let (places, waiting, run) = (Vec::new(), Vec::new(), Vec::new());
+        Self { disk, page_bytes, places, waiting, run, is_unsynced: true }
     }
 
     /// Read the page at a place.
     pub(crate) fn read(&self, page: &mut [u8], place: u32) -> io::Result<()> {
-        match self.waiting.places.iter().position(|&waiting| waiting == place) {
-            Some(index) => {
-                page.copy_from_slice(&self.waiting.bytes[index * self.page_bytes..][..self.page_bytes])
-            }
+        match self.places.iter().position(|&waiting| waiting == place) {
+            Some(index) => page.copy_from_slice(&self.waiting[index * self.page_bytes..][..self.page_bytes]),
             None => self.disk.read_at(page, u64::from(place) * self.page_bytes as u64)?,
         }
         Ok(())
@@ -49,17 +43,17 @@ impl<D: Disk> DataFile<D> {
     /// place has no page that waits.
     pub(crate) fn write(&mut self, page: &[u8], place: u32) -> io::Result<()> {
         self.is_unsynced = true;
-        if self.waiting.bytes.len() + self.page_bytes > WAITING_BYTES_MAX {
+        if self.waiting.len() + self.page_bytes > WAITING_BYTES_MAX {
             self.write_out()?;
         }
-        self.waiting.places.push(place);
-        self.waiting.bytes.extend_from_slice(page);
+        self.places.push(place);
+        self.waiting.extend_from_slice(page);
         Ok(())
     }
 
     /// Hand the pages that wait to the host. After a failure they are still there.
     pub(crate) fn write_out(&mut self) -> io::Result<()> {
-        let Self { disk, page_bytes, waiting: Pages { places, bytes }, run, .. } = self;
+        let Self { disk, page_bytes, places, waiting: bytes, run, .. } = self;
         let page = |index: usize| index * *page_bytes..(index + 1) * *page_bytes;
         let mut order: Vec<usize> = (0..places.len()).collect();
         order.sort_unstable_by_key(|&index| places[index]);

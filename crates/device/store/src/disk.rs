@@ -7,7 +7,6 @@ use std::io::{self, ErrorKind};
 use std::ops::{Deref, Range};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes that survive a loss of power after a sync. A sector of [`SECTOR_BYTES`] is written whole or not at
 /// all; other writes between two syncs may be lost or kept in any order.
@@ -159,23 +158,16 @@ impl FileDisk {
 }
 
 impl Disk for FileDisk {
-    fn read_at(&self, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         self.read_ahead.before(&self.file, offset, bytes.len() as u64);
-        while !bytes.is_empty() {
-            match self.file.read_at(bytes, offset) {
-                Ok(0) => {
-                    bytes.fill(0);
-                    break;
-                }
-                Ok(count) => {
-                    bytes = &mut bytes[count..];
-                    offset += count as u64;
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+        match self.file.read_exact_at(bytes, offset) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                let there = self.size_bytes()?.saturating_sub(offset).min(bytes.len() as u64) as usize;
+                bytes[there..].fill(0);
+                self.file.read_exact_at(&mut bytes[..there], offset)
             }
+            done => done,
         }
-        Ok(())
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
@@ -207,62 +199,5 @@ impl Disk for FileDisk {
             }
         }
         end
-    }
-}
-
-/// Bytes in memory.
-#[derive(Debug, Default)]
-pub struct MemoryDisk(Mutex<Vec<u8>>);
-
-impl MemoryDisk {
-    /// Create a disk with contents.
-    #[must_use]
-    pub fn new(bytes: Vec<u8>) -> Self {
-        Self(Mutex::new(bytes))
-    }
-
-    /// A copy of the contents.
-    #[must_use]
-    pub fn to_vec(&self) -> Vec<u8> {
-        self.bytes().clone()
-    }
-
-    fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Clone for MemoryDisk {
-    fn clone(&self) -> Self {
-        Self::new(self.to_vec())
-    }
-}
-
-impl Disk for MemoryDisk {
-    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-        let all = self.bytes();
-        let start = (offset as usize).min(all.len());
-        let there = bytes.len().min(all.len() - start);
-        bytes[..there].copy_from_slice(&all[start..start + there]);
-        bytes[there..].fill(0);
-        Ok(())
-    }
-
-    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        let mut all = self.bytes();
-        let (start, end) = (offset as usize, offset as usize + bytes.len());
-        if all.len() < end {
-            all.resize(end, 0);
-        }
-        all[start..end].copy_from_slice(bytes);
-        Ok(())
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn size_bytes(&self) -> io::Result<u64> {
-        Ok(self.bytes().len() as u64)
     }
 }

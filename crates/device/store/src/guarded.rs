@@ -11,26 +11,8 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// The first failure of a write or sync, of any disk of a container.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct FirstFailure(Arc<OnceLock<StoreError>>);
-
-impl FirstFailure {
-    /// Note a failure; the first one stays.
-    pub(crate) fn set(&self, failure: StoreError) {
-        // Another failure came first.
-        let _ = self.0.set(failure);
-    }
-
-    pub(crate) fn get(&self) -> Option<&StoreError> {
-        self.0.get()
-    }
-
-    /// Fail if a write or sync has failed.
-    pub(crate) fn check(&self) -> Result<(), StoreError> {
-        self.get().cloned().map_or(Ok(()), Err)
-    }
-}
+/// The first failure of a write or sync, of any disk of a container: a later one does not replace it.
+pub(crate) type FirstFailure = Arc<OnceLock<StoreError>>;
 
 /// A disk, or after a failure the disk and its changes in memory.
 #[derive(Debug)]

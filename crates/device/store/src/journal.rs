@@ -5,66 +5,55 @@
 //! journal's start are valid. There are two journals, with the same entries at the same places: of each entry one copy must be
 //! sound.
 
-use crate::cell::{CELL_BYTES_MAX, word32, word64};
+use crate::cell::{CELL_BYTES_MAX, word64};
 use crate::disk::Disk;
 use crate::error::{Finding, StoreError, while_doing};
 use crate::format::Layout;
 use std::io;
+use std::mem::offset_of;
 use std::ops::Range;
+use zerocopy::byteorder::little_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"CFje");
-const HEADER_BYTES: usize = 48;
+const HEADER_BYTES: usize = size_of::<Header>();
 /// Entries begin at multiples of this.
 const ALIGNMENT: usize = 8;
 const CHANGE_BYTES_MAX: usize = 8 + CELL_BYTES_MAX;
 /// The parts of the tables that are read and written at once.
 const SPAN_BYTES: u64 = 64 << 10;
 
-/// The header of an entry, without its checksum.
-#[derive(Clone, Copy, Debug)]
+/// The header of an entry.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
 struct Header {
-    epoch: u64,
+    magic: U32,
+    /// Of all that follows in the entry.
+    checksum: U32,
+    epoch: U64,
     /// Its number in the epoch.
-    number: u64,
+    number: U64,
     /// All entries up to this number are durable, and so is the data that they refer to.
-    durable: u64,
+    durable: U64,
     /// The checksum of the entry before.
-    previous: u32,
-    bytes: u32,
-    /// The data that this entry and earlier ones refer to was made durable before this entry was written.
-    is_sync_point: bool,
+    previous: U32,
+    bytes: U32,
+    /// Whether the data that this entry and earlier ones refer to was made durable before this entry was written.
+    is_sync_point: u8,
+    unused: [u8; 7],
+}
+
+/// The checksum of an entry.
+fn checksum(entry: &[u8], seed: u32) -> u32 {
+    crc32c::crc32c_append(seed, &entry[offset_of!(Header, epoch)..])
 }
 
 impl Header {
-    fn encode(&self, entry: &mut [u8], seed: u32) -> u32 {
-        entry[0..4].copy_from_slice(&MAGIC.to_le_bytes());
-        entry[8..16].copy_from_slice(&self.epoch.to_le_bytes());
-        entry[16..24].copy_from_slice(&self.number.to_le_bytes());
-        entry[24..32].copy_from_slice(&self.durable.to_le_bytes());
-        entry[32..36].copy_from_slice(&self.previous.to_le_bytes());
-        entry[36..40].copy_from_slice(&self.bytes.to_le_bytes());
-        entry[40] = self.is_sync_point.into();
-        let checksum = crc32c::crc32c_append(seed, &entry[8..]);
-        entry[4..8].copy_from_slice(&checksum.to_le_bytes());
-        checksum
-    }
-
-    /// The header of a whole entry at the start of `bytes`, and its checksum.
-    fn decode(bytes: &[u8], seed: u32) -> Option<(Self, u32)> {
-        if bytes.len() < HEADER_BYTES || word32(bytes, 0) != MAGIC {
-            return None;
-        }
-        let header = Self {
-            epoch: word64(bytes, 8),
-            number: word64(bytes, 16),
-            durable: word64(bytes, 24),
-            previous: word32(bytes, 32),
-            bytes: word32(bytes, 36),
-            is_sync_point: bytes[40] != 0,
-        };
-        let entry = bytes.get(..header.bytes as usize).filter(|entry| entry.len() >= HEADER_BYTES)?;
-        let checksum = crc32c::crc32c_append(seed, &entry[8..]);
-        (checksum == word32(bytes, 4)).then_some((header, checksum))
+    /// The header of a whole entry at the start of `bytes`.
+    fn decode(bytes: &[u8], seed: u32) -> Option<Self> {
+        let (header, _) = Self::read_from_prefix(bytes).ok().filter(|(header, _)| header.magic == MAGIC)?;
+        let entry = bytes.get(..header.bytes.get() as usize).filter(|entry| entry.len() >= HEADER_BYTES)?;
+        (checksum(entry, seed) == header.checksum.get()).then_some(header)
     }
 }
 
@@ -155,9 +144,20 @@ impl Journal {
         assert!(self.end + self.pending.len() as u64 <= self.area.end, "the journal has room for an entry");
         let (number, previous) = (self.last.0 + 1, self.last.1);
         let bytes = self.pending.len() as u32;
-        let header =
-            Header { epoch: self.epoch, number, durable: self.durable, previous, bytes, is_sync_point };
-        let checksum = header.encode(&mut self.pending, self.seed);
+        let header = Header {
+            magic: MAGIC.into(),
+            checksum: 0.into(),
+            epoch: self.epoch.into(),
+            number: number.into(),
+            durable: self.durable.into(),
+            previous: previous.into(),
+            bytes: bytes.into(),
+            is_sync_point: is_sync_point.into(),
+            unused: [0; 7],
+        };
+        self.pending[..HEADER_BYTES].copy_from_slice(header.as_bytes());
+        let checksum = checksum(&self.pending, self.seed);
+        self.pending[offset_of!(Header, checksum)..][..4].copy_from_slice(&checksum.to_le_bytes());
         for distance in &self.journals {
             metadata.write_at(&self.pending, self.end + distance)?;
         }
@@ -180,25 +180,22 @@ impl Journal {
     /// Scan the written entries. `None` if there are none.
     pub(crate) fn written(&self, metadata: &impl Disk) -> io::Result<Scan> {
         let area = self.area.start..self.end;
-        Ok(Scan::of(read_all(metadata, &area, &self.journals)?, self.epoch, self.seed))
+        Ok(Scan::parse(read_all(metadata, &area, &self.journals)?, self.epoch, self.seed))
     }
 }
 
 /// Read the same part of all journals. One that the host cannot read is all zeros, unless that holds for all.
 fn read_all(metadata: &impl Disk, area: &Range<u64>, journals: &[u64]) -> io::Result<Vec<Vec<u8>>> {
+    let nothing = || vec![0; (area.end - area.start) as usize];
     let read = |distance: &u64| {
-        let mut bytes = vec![0; (area.end - area.start) as usize];
+        let mut bytes = nothing();
         metadata.read_at(&mut bytes, area.start + distance).map(|()| bytes)
     };
     let mut all: Vec<_> = journals.iter().map(read).collect();
     if all.iter().all(Result::is_err) {
-        all.truncate(1);
+        all.swap_remove(0)?;
     }
-    let nothing = || vec![0; (area.end - area.start) as usize];
-    let is_one_of = all.len() > 1;
-    all.into_iter()
-        .map(|read| read.or_else(|error| if is_one_of { Ok(nothing()) } else { Err(error) }))
-        .collect()
+    Ok(all.into_iter().map(|read| read.unwrap_or_else(|_| nothing())).collect())
 }
 
 /// The entries of a journal as read from disk.
@@ -218,7 +215,6 @@ pub(crate) struct Scan {
 struct Entry {
     place: Range<usize>,
     header: Header,
-    checksum: u32,
 }
 
 impl Scan {
@@ -232,37 +228,37 @@ impl Scan {
         let end_of = |distance: &u64| metadata.data_end(&(start + distance..end + distance)) - distance;
         let area = start..layout.journals.iter().map(end_of).max().unwrap_or(end);
         let journals = read_all(metadata, &area, &layout.journals);
-        let mut scan = Self::of(journals.map_err(while_doing("reading the journal"))?, epoch, layout.seed);
+        let mut scan = Self::parse(journals.map_err(while_doing("reading the journal"))?, epoch, layout.seed);
         scan.check(layout).map_err(|finding| StoreError::Damaged(vec![finding]))?;
         // The first one has all sound entries.
         scan.journals.truncate(1);
         Ok(scan)
     }
 
-    fn of(mut journals: Vec<Vec<u8>>, epoch: u64, seed: u32) -> Self {
+    /// Find the entries of an epoch, and mend the first journal.
+    fn parse(mut journals: Vec<Vec<u8>>, epoch: u64, seed: u32) -> Self {
         let (mut entries, mut mended) = (Vec::<Entry>::new(), Vec::new());
         let mut at = 0;
         loop {
-            let (number, previous) =
-                entries.last().map_or((0, 0), |entry| (entry.header.number, entry.checksum));
+            let last = entries.last().map(|entry| entry.header);
+            let (number, previous) = last.map_or((0, 0.into()), |last| (last.number.get(), last.checksum));
             let follows = |header: &Header| {
                 header.epoch == epoch && header.number == number + 1 && header.previous == previous
             };
-            let sound =
-                |bytes: &Vec<u8>| Header::decode(&bytes[at..], seed).filter(|(header, _)| follows(header));
+            let sound = |bytes: &Vec<u8>| Header::decode(&bytes[at..], seed).filter(follows);
             let copies: Vec<_> = journals.iter().map(sound).collect();
             let Some(from) = copies.iter().position(Option::is_some) else { break };
-            let (header, checksum) = copies[from].expect("it is that one");
+            let header = copies[from].expect("it is that one");
             if copies.iter().any(Option::is_none) {
-                mended.push(header.number);
+                mended.push(header.number.get());
             }
-            let whole = at..at + header.bytes as usize;
+            let whole = at..at + header.bytes.get() as usize;
             if from > 0 {
                 let (first, others) = journals.split_at_mut(1);
                 first[0][whole.clone()].copy_from_slice(&others[from - 1][whole.clone()]);
             }
             at = whole.end;
-            entries.push(Entry { place: whole.start + HEADER_BYTES..whole.end, header, checksum });
+            entries.push(Entry { place: whole.start + HEADER_BYTES..whole.end, header });
         }
         let last_seen = entries.len() as u64;
         Self { journals, epoch, entries, mended, last_seen }
@@ -275,12 +271,12 @@ impl Scan {
         let end = self.entries.last().map_or(0, |entry| entry.place.end);
         for journal in &self.journals {
             for at in (end..journal.len()).step_by(ALIGNMENT) {
-                let Some((later, _)) = Header::decode(&journal[at..], layout.seed) else { continue };
-                if later.epoch == self.epoch && later.durable > count {
+                let Some(later) = Header::decode(&journal[at..], layout.seed) else { continue };
+                if later.epoch == self.epoch && later.durable.get() > count {
                     return Err(finding("this entry was durable, and does not match its checksum"));
                 }
                 if later.epoch == self.epoch {
-                    self.last_seen = self.last_seen.max(later.number);
+                    self.last_seen = self.last_seen.max(later.number.get());
                 }
             }
         }
@@ -326,7 +322,7 @@ impl Scan {
 
     /// The number of entries up to the last sync point.
     pub(crate) fn synced(&self) -> usize {
-        self.entries.iter().rposition(|entry| entry.header.is_sync_point).map_or(0, |last| last + 1)
+        self.entries.iter().rposition(|entry| entry.header.is_sync_point != 0).map_or(0, |last| last + 1)
     }
 
     /// The changes of some entries: places, and bytes there.
@@ -376,8 +372,8 @@ impl Scan {
         let mut journal = Journal::new(layout, self.epoch);
         if let Some(last) = self.entries[..entries].last() {
             journal.end += last.place.end as u64;
-            journal.last = (last.header.number, last.checksum);
-            journal.durable = last.header.durable;
+            journal.last = (last.header.number.get(), last.header.checksum.get());
+            journal.durable = last.header.durable.get();
             journal.is_ahead = true;
         }
         journal

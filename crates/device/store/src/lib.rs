@@ -16,7 +16,7 @@
 //!   there. So a fence costs nothing, and no memory is shared with the kernel, which would make errors of the
 //!   disk signals.
 //!
-//! **The simulated device** loses power, by [`Store::cut_after`]: a program or an erase is torn, and of the
+//! **The simulated device** loses power, by [`DeviceBytes::cut_side_after`]: a program or an erase is torn, and of the
 //! stores since the last fence a random part survives.
 //!
 //! **Damage.** Superblock, journal and tables are there twice, each record with its checksum: of each one copy must be sound.
@@ -64,10 +64,11 @@ mod store;
 mod tables;
 
 pub use check::check;
-pub use disk::{Disk, Disks, FileDisk, MemoryDisk, SECTOR_BYTES};
+pub use disk::{Disk, Disks, FileDisk, SECTOR_BYTES};
 pub use error::{Damage, Finding, StoreError, list};
 pub use format::Format;
 pub use overlay::Overlay;
+pub use power_cut::DeviceBytes;
 pub use store::{Info, Store};
 
 #[cfg(test)]

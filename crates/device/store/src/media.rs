@@ -7,9 +7,9 @@ use crate::page::Loaded;
 use crate::power::{Undecided, stores};
 use crate::sabotage::{Sabotage, is_sabotaged};
 use crate::store::Store;
-use coflash_base::{Duration, Index, Time};
+use coflash_base::Index;
 use coflash_media::{
-    Access, BlockId, Cause, Clock, DieId, Flash, HostPage, Nvm, Oob, Place, Ppn, Side, Slot,
+    Access, BlockId, Cause, DieId, Flash, HostPage, Immediate, Nvm, Oob, Place, Ppn, Side, Slot,
 };
 use std::ops::Range;
 
@@ -237,13 +237,6 @@ impl<D: Disk> Store<D> {
     }
 }
 
-impl<D: Disk> Store<D> {
-    /// Why data that was read from a slot since the last call is damaged: the current request must fail.
-    pub fn take_slot_damage(&mut self) -> Option<Damage> {
-        self.slot_damage.take()
-    }
-}
-
 impl<D: Disk> HostPage for Store<D> {
     fn host_writes(&mut self, start: usize, data: &[u8]) {
         self.hold(None);
@@ -256,18 +249,7 @@ impl<D: Disk> HostPage for Store<D> {
     }
 }
 
-/// Operations act at once.
-impl<D> Clock for Store<D> {
-    type When = ();
-
-    fn later(&self, (): (), _: Duration) {}
-
-    fn both(&mut self, (): (), (): ()) {}
-
-    fn known(&self, (): ()) -> Option<Time> {
-        None
-    }
-}
+impl<D> Immediate for Store<D> {}
 
 impl<D: Disk> Flash for Store<D> {
     type Error = StoreError;

@@ -71,14 +71,14 @@ impl PageBuffers {
     /// Compute the code of the page to be written. Damaged data gets a code that does not match: it
     /// stays damaged.
     pub(crate) fn sum(&self, is_damaged: bool) -> Loaded {
-        let code = Code::of(&self.work);
-        let code = if is_damaged { code.of_damaged() } else { code };
+        let code = Code::compute(&self.work);
+        let code = if is_damaged { code.damaged() } else { code };
         Loaded { place: None, is_host: false, code, is_damaged }
     }
 
     /// The host's whole page is the page to be written.
     pub(crate) fn host(&self) -> Loaded {
-        Loaded { place: None, is_host: true, code: Code::of(&self.host), is_damaged: false }
+        Loaded { place: None, is_host: true, code: Code::compute(&self.host), is_damaged: false }
     }
 
     /// The data of a loaded page, unless it is at a place.

@@ -14,15 +14,13 @@ pub(crate) struct Power {
     /// The side that loses power when no steps are left.
     pub(crate) side: Side,
     pub(crate) steps_left: u64,
-    /// The steps taken with power.
-    pub(crate) steps: u64,
     /// The stores since the last fence, in order.
     pub(crate) undecided: Vec<Undecided>,
 }
 
 impl Power {
     pub(crate) fn new() -> Self {
-        Self { side: Side::Both, steps_left: u64::MAX, steps: 0, undecided: Vec::new() }
+        Self { side: Side::Both, steps_left: u64::MAX, undecided: Vec::new() }
     }
 
     /// Use the power of a side for up to `count` steps. Returns the number of steps with power. A cut of the
@@ -33,7 +31,6 @@ impl Power {
         }
         let taken = count.min(self.steps_left);
         self.steps_left -= taken;
-        self.steps += taken;
         taken
     }
 

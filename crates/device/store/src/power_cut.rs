@@ -2,59 +2,60 @@
 
 use crate::cell::SlotCell;
 use crate::disk::Disk;
-use crate::error::StoreError;
+use crate::error::{Damage, StoreError};
 use crate::power::{Undecided, stores};
 use crate::store::Store;
-use coflash_media::{Side, Slot};
+use coflash_media::{Contents, Flash, HostPage, Nvm, Side, Slot};
 use std::collections::BTreeMap;
 
-impl<D: Disk> Store<D> {
-    /// Cut all power after `steps` more steps: 0 cuts it now. A store of eight bytes or a fence is one step, a
-    /// program or an erase takes two. Then flash operations fail, and stores do nothing, until a
-    /// [restart](Self::restart).
-    pub fn cut_after(&mut self, steps: u64) {
-        self.cut_side_after(Side::Both, steps);
-    }
+/// The bytes of a device behind a power switch: a container, or something that stands for one.
+pub trait DeviceBytes: Flash<Error = StoreError, When = ()> + Nvm + HostPage {
+    /// Cut the power of a side after `steps` more steps: those of the device if it alone is cut, else of both. 0 cuts it now.
+    /// A store of eight bytes or a fence is one step, a program or an erase takes two. Then flash operations fail, and stores do
+    /// nothing, until a restart. Memory in the host outlives the device. Without the host no flash operation begins, but none is
+    /// torn.
+    fn cut_side_after(&mut self, side: Side, steps: u64);
 
-    /// Cut the power of a side after `steps` more steps: those of the device if it alone is cut, else of both.
-    /// Memory in the host outlives the device. Without the host no flash operation begins, but none is torn.
-    pub fn cut_side_after(&mut self, side: Side, steps: u64) {
+    /// Whether the power of a side is off.
+    fn is_off(&self) -> bool;
+
+    /// Whether memory has kept its power although that of the device is off.
+    fn outlives_device(&self) -> bool;
+
+    /// Restart the device after it alone has lost power, and return what it finds in its flash.
+    ///
+    /// # Errors
+    /// The contents cannot be read.
+    fn restart_device(&mut self) -> Result<Contents, StoreError>;
+
+    /// Why data that was read from a slot since the last call is damaged: the current request must fail.
+    fn take_slot_damage(&mut self) -> Option<Damage>;
+}
+
+impl<D: Disk> DeviceBytes for Store<D> {
+    fn cut_side_after(&mut self, side: Side, steps: u64) {
         (self.power.side, self.power.steps_left) = (side, steps);
     }
 
-    /// The number of steps taken with power.
-    #[must_use]
-    pub fn steps(&self) -> u64 {
-        self.power.steps
-    }
-
-    /// Whether the power of a side is off.
-    #[must_use]
-    pub fn is_off(&self) -> bool {
+    fn is_off(&self) -> bool {
         self.power.is_off()
     }
 
-    /// Whether memory has kept its power although that of the device is off.
-    #[must_use]
-    pub fn outlives_device(&self) -> bool {
+    fn outlives_device(&self) -> bool {
         self.format().in_host && self.power.is_off() && self.power.side == Side::Device
     }
 
-    /// Restart the device after it alone has lost power.
-    pub fn restart_device(&mut self) {
+    fn restart_device(&mut self) -> Result<Contents, StoreError> {
         self.power.steps_left = u64::MAX;
+        self.contents()
     }
 
-    /// The number of stores that may or may not survive a cut here.
-    #[must_use]
-    pub fn undecided(&self) -> usize {
-        let count = |store: &Undecided| match store {
-            Undecided::Word { .. } => 1,
-            Undecided::Slot { stores, .. } => *stores as usize,
-        };
-        self.power.undecided.iter().map(count).sum()
+    fn take_slot_damage(&mut self) -> Option<Damage> {
+        self.slot_damage.take()
     }
+}
 
+impl<D: Disk> Store<D> {
     /// Restart after a power cut. `survives` picks the surviving stores among those since the last fence,
     /// counted in order. The slots of a volatile cache are empty.
     ///

@@ -23,14 +23,14 @@ pub(crate) struct ReadAhead {
 impl ReadAhead {
     /// Take the place of the system's own for a file.
     pub(crate) fn instead_of_the_system(file: &File) -> Self {
-        advise::read_only_what_is_asked_for(file);
+        advise(file, None);
         Self::default()
     }
 
     /// Note the next read of the file, and have the system begin to read what will probably follow.
     pub(crate) fn before(&self, file: &File, offset: u64, length: u64) {
         if let Some(range) = self.next(offset, length) {
-            advise::read(file, range);
+            advise(file, Some(range));
         }
     }
 
@@ -52,31 +52,18 @@ impl ReadAhead {
     }
 }
 
-/// Advice for the system. What it does with it changes no byte, so failures are ignored.
-#[cfg(target_os = "linux")]
-mod advise {
-    use rustix::fs::{Advice, fadvise};
-    use std::fs::File;
-    use std::num::NonZeroU64;
-    use std::ops::Range;
-
-    pub(super) fn read_only_what_is_asked_for(file: &File) {
-        let _ = fadvise(file, 0, None, Advice::Random);
+/// Tell the system that a range of a file will be read soon, or of a file that it is read without order. What it does with that
+/// changes no byte, so failures are ignored.
+fn advise(file: &File, soon: Option<Range<u64>>) {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{Advice, fadvise};
+        let advice = if soon.is_some() { Advice::WillNeed } else { Advice::Random };
+        let Range { start, end } = soon.unwrap_or_default();
+        let _ = fadvise(file, start, std::num::NonZeroU64::new(end - start), advice);
     }
-
-    pub(super) fn read(file: &File, range: Range<u64>) {
-        let _ = fadvise(file, range.start, NonZeroU64::new(range.end - range.start), Advice::WillNeed);
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-mod advise {
-    use std::fs::File;
-    use std::ops::Range;
-
-    pub(super) fn read_only_what_is_asked_for(_: &File) {}
-
-    pub(super) fn read(_: &File, _: Range<u64>) {}
+    #[cfg(not(target_os = "linux"))]
+    let _ = (file, soon);
 }
 
 #[cfg(test)]

@@ -66,6 +66,8 @@ pub struct Info {
     pub journal_bytes: u64,
     /// The number of pages of data that can be written before the next sync point.
     pub free_pages: u64,
+    /// Why it is read-only, if it is.
+    pub refusal: Option<String>,
 }
 
 impl<D: Disk> Store<D> {
@@ -82,9 +84,9 @@ impl<D: Disk> Store<D> {
         written.map_err(while_doing("writing the tables"))?;
         let superblock = Superblock { format: format.clone(), epoch: 1, version: VERSION };
         superblock.write(&disks.metadata)?;
-        failure.check()?;
         let (tables, journal) = (Tables::erased(&layout), Journal::new(&layout, 1));
-        Ok(Self::new(disks, failure, superblock, layout, tables, journal))
+        let store = Self::new(disks, failure, superblock, layout, tables, journal);
+        store.check_written().map(|()| store)
     }
 
     /// Open a container. Its state is that at the close. If the process ended before, it is the state at the
@@ -222,6 +224,7 @@ impl<D: Disk> Store<D> {
             filled_slots: self.tables.slots.iter().filter(|slot| slot.data.is_some()).count() as u64,
             journal_bytes: self.journal.used_bytes(),
             free_pages: self.places.free() as u64,
+            refusal: self.failure().map(ToString::to_string),
         }
     }
 
@@ -239,7 +242,8 @@ impl<D: Disk> Store<D> {
     /// Refuse writes from here on, as after a failed one: what belongs to them cannot be written. What was written is synced.
     pub fn refuse_writes(&mut self, why: StoreError) {
         self.is_for_reading = self.sync_point().is_ok();
-        self.failure.set(why);
+        // An earlier failure stays.
+        let _ = self.failure.set(why);
     }
 
     /// Take what opening has found and mended, and what is lost.
@@ -253,9 +257,9 @@ impl<D: Disk> Store<D> {
     /// # Errors
     /// The write failed, now or earlier.
     pub fn write_out(&mut self) -> Result<(), StoreError> {
-        self.failure.check()?;
+        self.check_written()?;
         self.write_pending()?;
-        self.failure.check()
+        self.check_written()
     }
 
     /// Make all changes durable: they survive any failure of the host. Costs nothing if nothing has changed.
@@ -266,9 +270,9 @@ impl<D: Disk> Store<D> {
         if self.is_for_reading {
             return Ok(());
         }
-        self.failure.check()?;
+        self.check_written()?;
         self.latching(|store| if store.journal.is_ahead() { store.free_places() } else { Ok(()) })?;
-        self.failure.check()
+        self.check_written()
     }
 
     /// Make all changes durable, and bring the tables up to date. The next opening has nothing to replay.
@@ -281,7 +285,7 @@ impl<D: Disk> Store<D> {
             return Ok(());
         }
         self.empty_journal()?;
-        self.failure.check()
+        self.check_written()
     }
 
     /// The contents after a power cut of the simulated device.
@@ -313,6 +317,11 @@ impl<D: Disk> Store<D> {
                 self.broken = Some(failure.clone());
             }
         })
+    }
+
+    /// Fail if a write or sync has failed.
+    fn check_written(&self) -> Result<(), StoreError> {
+        self.failure.get().cloned().map_or(Ok(()), Err)
     }
 
     /// Fail if the state is not known.
@@ -368,9 +377,9 @@ impl<D: Disk> Store<D> {
     }
 
     /// Note the new state of the cell at `at`.
-    pub(crate) fn note(&mut self, at: u64, cell: &impl Cell) {
+    pub(crate) fn note<C: Cell>(&mut self, at: u64, cell: &C) {
         let bytes = cell::encode(cell, at, self.layout.seed);
-        self.journal.note(at, &bytes[..cell_bytes(cell)]);
+        self.journal.note(at, &bytes[..C::BYTES]);
     }
 
     /// Change the state of a block.
@@ -396,8 +405,4 @@ fn guarded<D: Disk>(disks: Disks<D>) -> Result<(Disks<Guarded<D>>, FirstFailure)
         metadata: guard(disks.metadata, ["writing metadata", "syncing metadata"])?,
     };
     Ok((disks, failure))
-}
-
-fn cell_bytes<C: Cell>(_: &C) -> usize {
-    C::BYTES
 }

@@ -100,6 +100,79 @@ impl<I: Index + Debug> Rings<I> {
     }
 }
 
+/// Declare the methods of a list, and of several: those take the number of the list.
+macro_rules! methods {
+    ($lists:ident($this:ident $(, $list:ident)?) = $sentinel:expr) => {
+        impl<I: Index + Debug> $lists<I> {
+            /// The first id.
+            #[inline]
+            #[must_use]
+            pub fn front(&$this $(, $list: u32)?) -> Option<I> {
+                $this.rings.front($sentinel)
+            }
+
+            /// The last id.
+            #[inline]
+            #[must_use]
+            pub fn back(&$this $(, $list: u32)?) -> Option<I> {
+                $this.rings.back($sentinel)
+            }
+
+            /// Whether `id` is listed.
+            #[inline]
+            #[must_use]
+            pub fn contains(&$this, id: I) -> bool {
+                $this.rings.contains(id)
+            }
+
+            /// Add an id that is not listed at the front.
+            #[inline]
+            pub fn push_front(&mut $this $(, $list: u32)?, id: I) {
+                let sentinel = $sentinel;
+                let second = $this.rings.0[sentinel].next;
+                $this.rings.link(sentinel, id, second);
+            }
+
+            /// Add an id that is not listed at the back.
+            #[inline]
+            pub fn push_back(&mut $this $(, $list: u32)?, id: I) {
+                let sentinel = $sentinel;
+                let last = $this.rings.0[sentinel].prev;
+                $this.rings.link(last, id, sentinel);
+            }
+
+            /// Remove an id that is listed.
+            #[inline]
+            pub fn remove(&mut $this, id: I) {
+                $this.rings.unlink(id);
+            }
+
+            /// Ask for the memory that a move of an id will need ([`prefetch`](crate::prefetch)).
+            #[inline(always)]
+            pub fn prefetch(&$this, id: I) {
+                $this.rings.0.prefetch(id);
+            }
+
+            /// Move an id that is listed to the back.
+            #[inline(always)]
+            pub fn move_to_back(&mut $this $(, $list: u32)?, id: I) {
+                $this.rings.move_to_back($sentinel, id);
+            }
+
+            /// The ids from the front to the back.
+            pub fn iter(&$this $(, $list: u32)?) -> impl Iterator<Item = I> {
+                $this.rings.iter($sentinel)
+            }
+
+            /// Heap memory in bytes.
+            #[must_use]
+            pub fn heap_bytes(&$this) -> usize {
+                $this.rings.0.heap_bytes()
+            }
+        }
+    };
+}
+
 /// A linked list of ids below a fixed bound, each at most once.
 #[derive(Clone, Save)]
 pub struct List<I> {
@@ -107,25 +180,13 @@ pub struct List<I> {
     sentinel: I,
 }
 
+methods!(List(self) = self.sentinel);
+
 impl<I: Index + Debug> List<I> {
     /// Create an empty list for ids below `bound`.
     #[must_use]
     pub fn new(bound: u32) -> Self {
         Self { rings: Rings::new(bound as usize + 1), sentinel: I::from_index(bound as usize) }
-    }
-
-    /// The first id.
-    #[inline]
-    #[must_use]
-    pub fn front(&self) -> Option<I> {
-        self.rings.front(self.sentinel)
-    }
-
-    /// The last id.
-    #[inline]
-    #[must_use]
-    pub fn back(&self) -> Option<I> {
-        self.rings.back(self.sentinel)
     }
 
     /// The predecessor of an id in the list, towards the front.
@@ -136,27 +197,6 @@ impl<I: Index + Debug> List<I> {
         (before != self.sentinel).then_some(before)
     }
 
-    /// Whether `id` is in the list.
-    #[inline]
-    #[must_use]
-    pub fn contains(&self, id: I) -> bool {
-        self.rings.contains(id)
-    }
-
-    /// Add an id that is not in the list at the front.
-    #[inline]
-    pub fn push_front(&mut self, id: I) {
-        let second = self.rings.0[self.sentinel].next;
-        self.rings.link(self.sentinel, id, second);
-    }
-
-    /// Add an id that is not in the list at the back.
-    #[inline]
-    pub fn push_back(&mut self, id: I) {
-        let last = self.rings.0[self.sentinel].prev;
-        self.rings.link(last, id, self.sentinel);
-    }
-
     /// Add an id that is not in the list before one that is, towards the front.
     #[inline]
     pub fn insert_before(&mut self, next: I, id: I) {
@@ -164,39 +204,10 @@ impl<I: Index + Debug> List<I> {
         self.rings.link(before, id, next);
     }
 
-    /// Remove an id that is in the list.
-    #[inline]
-    pub fn remove(&mut self, id: I) {
-        self.rings.unlink(id);
-    }
-
-    /// Ask for the memory that a move of an id will need ([`prefetch`](crate::prefetch)).
-    #[inline(always)]
-    pub fn prefetch(&self, id: I) {
-        self.rings.0.prefetch(id);
-    }
-
     /// Move an id of the list to its front.
     #[inline]
     pub fn move_to_front(&mut self, id: I) {
         self.rings.move_to_front(self.sentinel, id);
-    }
-
-    /// Move an id of the list to its back.
-    #[inline]
-    pub fn move_to_back(&mut self, id: I) {
-        self.rings.move_to_back(self.sentinel, id);
-    }
-
-    /// The ids from the front to the back.
-    pub fn iter(&self) -> impl Iterator<Item = I> {
-        self.rings.iter(self.sentinel)
-    }
-
-    /// Heap memory of the list in bytes.
-    #[must_use]
-    pub fn heap_bytes(&self) -> usize {
-        self.rings.0.heap_bytes()
     }
 }
 
@@ -207,65 +218,13 @@ pub struct Lists<I> {
     bound: u32,
 }
 
+methods!(Lists(self, list) = I::from_index(self.bound as usize + list as usize));
+
 impl<I: Index + Debug> Lists<I> {
     /// Create `lists` empty lists for ids below `bound`.
     #[must_use]
     pub fn new(lists: u32, bound: u32) -> Self {
         Self { rings: Rings::new(bound as usize + lists as usize), bound }
-    }
-
-    #[inline]
-    fn sentinel(&self, list: u32) -> I {
-        I::from_index(self.bound as usize + list as usize)
-    }
-
-    /// The first id of a list.
-    #[inline]
-    #[must_use]
-    pub fn front(&self, list: u32) -> Option<I> {
-        self.rings.front(self.sentinel(list))
-    }
-
-    /// The last id of a list.
-    #[inline]
-    #[must_use]
-    pub fn back(&self, list: u32) -> Option<I> {
-        self.rings.back(self.sentinel(list))
-    }
-
-    /// Whether `id` is in one of the lists.
-    #[inline]
-    #[must_use]
-    pub fn contains(&self, id: I) -> bool {
-        self.rings.contains(id)
-    }
-
-    /// Add an id that is in no list at the front of one.
-    #[inline]
-    pub fn push_front(&mut self, list: u32, id: I) {
-        let sentinel = self.sentinel(list);
-        let second = self.rings.0[sentinel].next;
-        self.rings.link(sentinel, id, second);
-    }
-
-    /// Add an id that is in no list at the back of one.
-    #[inline]
-    pub fn push_back(&mut self, list: u32, id: I) {
-        let sentinel = self.sentinel(list);
-        let last = self.rings.0[sentinel].prev;
-        self.rings.link(last, id, sentinel);
-    }
-
-    /// Remove an id from its list.
-    #[inline]
-    pub fn remove(&mut self, id: I) {
-        self.rings.unlink(id);
-    }
-
-    /// Ask for the memory that a move of an id will need ([`prefetch`](crate::prefetch)).
-    #[inline(always)]
-    pub fn prefetch(&self, id: I) {
-        self.rings.0.prefetch(id);
     }
 
     /// Ask for the memory of an id's neighbours, which are linked to each other when it moves.
@@ -274,23 +233,6 @@ impl<I: Index + Debug> Lists<I> {
         let Links { prev, next } = self.rings.0[id];
         self.rings.0.prefetch(prev);
         self.rings.0.prefetch(next);
-    }
-
-    /// Move an id from its list to the back of one, the same or another.
-    #[inline(always)]
-    pub fn move_to_back(&mut self, list: u32, id: I) {
-        self.rings.move_to_back(self.sentinel(list), id);
-    }
-
-    /// The ids of a list from the front to the back.
-    pub fn iter(&self, list: u32) -> impl Iterator<Item = I> {
-        self.rings.iter(self.sentinel(list))
-    }
-
-    /// Heap memory of the lists in bytes.
-    #[must_use]
-    pub fn heap_bytes(&self) -> usize {
-        self.rings.0.heap_bytes()
     }
 }
 

@@ -104,137 +104,69 @@ impl Measure {
         }
     }
 
-    /// In requests.
-    #[must_use]
-    pub const fn requests(self) -> Self {
-        Self { unit: Unit::Requests, ..self }
-    }
-
-    /// In pages.
-    #[must_use]
-    pub const fn pages(self) -> Self {
-        Self { unit: Unit::Pages, ..self }
-    }
-
-    /// In blocks.
-    #[must_use]
-    pub const fn blocks(self) -> Self {
-        Self { unit: Unit::Blocks, ..self }
-    }
-
-    /// In bytes.
-    #[must_use]
-    pub const fn bytes(self) -> Self {
-        Self { unit: Unit::Bytes, ..self }
-    }
-
-    /// In nanoseconds.
-    #[must_use]
-    pub const fn ns(self) -> Self {
-        Self { unit: Unit::Ns, ..self }
-    }
-
-    /// A share of a whole.
-    #[must_use]
-    pub const fn share(self) -> Self {
-        Self { unit: Unit::Share, ..self }
-    }
-
-    /// A ratio.
-    #[must_use]
-    pub const fn ratio(self) -> Self {
-        Self { unit: Unit::Ratio, ..self }
-    }
-
-    /// Operations a second.
-    #[must_use]
-    pub const fn per_second(self) -> Self {
-        Self { unit: Unit::PerSecond, ..self }
-    }
-
-    /// Bytes a second.
-    #[must_use]
-    pub const fn bytes_per_second(self) -> Self {
-        Self { unit: Unit::BytesPerSecond, ..self }
-    }
-
-    /// In joules.
-    #[must_use]
-    pub const fn joules(self) -> Self {
-        Self { unit: Unit::Joules, ..self }
-    }
-
-    /// In years.
-    #[must_use]
-    pub const fn years(self) -> Self {
-        Self { unit: Unit::Years, ..self }
-    }
-
-    /// Less is better.
-    #[must_use]
-    pub const fn cost(self) -> Self {
-        Self { better: Better::Less, ..self }
-    }
-
-    /// More is better.
-    #[must_use]
-    pub const fn gain(self) -> Self {
-        Self { better: Better::More, ..self }
-    }
-
-    /// Make it a part of the sum of these measures.
-    #[must_use]
-    pub const fn of(self, part_of: &'static [&'static str]) -> Self {
-        Self { part_of, ..self }
-    }
-
-    /// Omit a value of zero from tables.
-    #[must_use]
-    pub const fn rare(self) -> Self {
-        Self { is_rare: true, ..self }
-    }
-
-    /// Omit it from tables where it reads as this measure of its section.
-    #[must_use]
-    pub const fn unlike(self, other: &'static str) -> Self {
-        Self { unlike: Some(other), ..self }
-    }
-
-    /// Its values are the ends of bins, each at most one part in `parts` of its value wide.
-    #[must_use]
-    pub const fn binned(self, parts: u32) -> Self {
-        Self { parts_of_bin: Some(parts), ..self }
-    }
-
-    /// Make it a column of the time series, under this name.
-    #[must_use]
-    pub const fn series(self, column: &'static str) -> Self {
-        Self { column: Some(column), ..self }
-    }
-
-    /// Omit it from tables; it is available by its name.
-    #[must_use]
-    pub const fn untabled(self) -> Self {
-        Self { is_shown: false, ..self }
-    }
-
-    /// Permit no value.
-    #[must_use]
-    pub const fn optional(self) -> Self {
-        Self { is_optional: true, ..self }
-    }
-
-    /// A whole number.
-    #[must_use]
-    pub const fn whole(self) -> Self {
-        Self { is_whole: true, ..self }
-    }
-
     /// A number of a type.
     #[must_use]
     pub const fn of_type<N: Number>(self) -> Self {
         Self { is_whole: N::IS_WHOLE, is_optional: N::IS_OPTIONAL, ..self }
     }
+}
+
+/// Declare properties of a measure: each sets one value of its declaration.
+macro_rules! properties {
+    ($($(#[$meta:meta])* $property:ident $(($argument:ident: $ty:ty))? => $field:ident: $value:expr;)*) => {
+        impl Measure {$(
+            $(#[$meta])*
+            #[must_use]
+            pub const fn $property(self $(, $argument: $ty)?) -> Self {
+                Self { $field: $value, ..self }
+            }
+        )*}
+    };
+}
+
+properties! {
+    /// In requests.
+    requests => unit: Unit::Requests;
+    /// In pages.
+    pages => unit: Unit::Pages;
+    /// In blocks.
+    blocks => unit: Unit::Blocks;
+    /// In bytes.
+    bytes => unit: Unit::Bytes;
+    /// In nanoseconds.
+    ns => unit: Unit::Ns;
+    /// A share of a whole.
+    share => unit: Unit::Share;
+    /// A ratio.
+    ratio => unit: Unit::Ratio;
+    /// Operations a second.
+    per_second => unit: Unit::PerSecond;
+    /// Bytes a second.
+    bytes_per_second => unit: Unit::BytesPerSecond;
+    /// In joules.
+    joules => unit: Unit::Joules;
+    /// In years.
+    years => unit: Unit::Years;
+    /// Less is better.
+    cost => better: Better::Less;
+    /// More is better.
+    gain => better: Better::More;
+    /// Make it a part of the sum of these measures.
+    of(part_of: &'static [&'static str]) => part_of: part_of;
+    /// Omit a value of zero from tables.
+    rare => is_rare: true;
+    /// Omit it from tables where it reads as this measure of its section.
+    unlike(other: &'static str) => unlike: Some(other);
+    /// Its values are the ends of bins, each at most one part in `parts` of its value wide.
+    binned(parts: u32) => parts_of_bin: Some(parts);
+    /// Make it a column of the time series, under this name.
+    series(column: &'static str) => column: Some(column);
+    /// Omit it from tables; it is available by its name.
+    untabled => is_shown: false;
+    /// Permit no value.
+    optional => is_optional: true;
+    /// A whole number.
+    whole => is_whole: true;
 }
 
 /// The declaration of a section of a result.
@@ -262,24 +194,6 @@ pub enum Value {
     None,
 }
 
-impl From<u64> for Value {
-    fn from(count: u64) -> Self {
-        Self::Count(count)
-    }
-}
-
-impl From<u32> for Value {
-    fn from(count: u32) -> Self {
-        Self::Count(count.into())
-    }
-}
-
-impl From<f64> for Value {
-    fn from(number: f64) -> Self {
-        Self::Real(number)
-    }
-}
-
 impl<T: Into<Self>> From<Option<T>> for Value {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::None, Into::into)
@@ -297,28 +211,29 @@ pub trait Number: Sized {
     fn of(value: Value) -> Option<Self>;
 }
 
-impl Number for u64 {
-    const IS_WHOLE: bool = true;
+/// Make types of numbers those of measures, as counts or as real numbers.
+macro_rules! numbers {
+    ($($number:ty as $kind:ident, whole $is_whole:literal;)*) => {$(
+        impl From<$number> for Value {
+            fn from(number: $number) -> Self {
+                Self::$kind(number.into())
+            }
+        }
 
-    fn of(value: Value) -> Option<Self> {
-        if let Value::Count(count) = value { Some(count) } else { None }
-    }
+        impl Number for $number {
+            const IS_WHOLE: bool = $is_whole;
+
+            fn of(value: Value) -> Option<Self> {
+                if let Value::$kind(number) = value { number.try_into().ok() } else { None }
+            }
+        }
+    )*};
 }
 
-impl Number for u32 {
-    const IS_WHOLE: bool = true;
-
-    fn of(value: Value) -> Option<Self> {
-        u64::of(value).and_then(|count| count.try_into().ok())
-    }
-}
-
-impl Number for f64 {
-    const IS_WHOLE: bool = false;
-
-    fn of(value: Value) -> Option<Self> {
-        if let Value::Real(number) = value { Some(number) } else { None }
-    }
+numbers! {
+    u64 as Count, whole true;
+    u32 as Count, whole true;
+    f64 as Real, whole false;
 }
 
 impl<N: Number> Number for Option<N> {

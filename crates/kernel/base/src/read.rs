@@ -72,6 +72,7 @@ impl de::Error for Misfit {
             "u64" => format!("a whole number from 0 to {}", i64::MAX),
             "a nonzero u16" => format!("a whole number from 1 to {}", u16::MAX),
             "a nonzero u32" => format!("a whole number from 1 to {}", u32::MAX),
+            "a nonzero u64" => format!("a whole number from 1 to {}", i64::MAX),
             "f64" => "a number".to_owned(),
             "a string" => "a text".to_owned(),
             "a boolean" => "true or false".to_owned(),
@@ -364,6 +365,29 @@ macro_rules! choice {
     };
 }
 
+/// Declare a table of a scenario: its keys, each with the value that it has by default, unless that is the default of its type.
+#[macro_export]
+macro_rules! config {
+    (@default) => { Default::default() };
+    (@default $value:expr) => { $value };
+    ($(#[$meta:meta])* $visible:vis struct $config:ident {
+        $($(#[$key_meta:meta])* $key_visible:vis $key:ident: $ty:ty $(= $value:expr)?,)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, ::serde::Serialize, ::serde::Deserialize, ::schemars::JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        $visible struct $config {
+            $($(#[$key_meta])* $key_visible $key: $ty,)*
+        }
+
+        impl Default for $config {
+            fn default() -> Self {
+                Self { $($key: $crate::config!(@default $($value)?),)* }
+            }
+        }
+    };
+}
+
 /// Let the schema of a choice allow its names alone.
 #[doc(hidden)]
 pub fn or_its_name(schema: &mut schemars::Schema) {
@@ -371,4 +395,28 @@ pub fn or_its_name(schema: &mut schemars::Schema) {
     let name = |option: &serde_json::Value| option.pointer("/properties/name/const").cloned();
     let names: Vec<_> = options.iter().filter_map(name).collect();
     options.insert(0, serde_json::json!({ "enum": names }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+    use serde_json::json;
+
+    crate::config! {
+        /// A table.
+        #[derive(Copy)]
+        pub(super) struct Tree {
+            /// A key with a value of its own by default.
+            pub(super) rings: u32 = 7,
+            /// A key with the default of its type.
+            pub(super) height: Option<u32>,
+        }
+    }
+
+    #[test]
+    fn keys_that_are_not_given_have_their_defaults_and_others_are_refused() {
+        assert_eq!(read::<Tree>(&json!({})), Ok(Tree { rings: 7, height: None }));
+        assert_eq!(read::<Tree>(&json!({ "height": 3 })), Ok(Tree { height: Some(3), ..Tree::default() }));
+        assert!(read::<Tree>(&json!({ "ring": 3 })).is_err_and(|misfit| misfit.is_unknown_key()));
+    }
 }

@@ -10,10 +10,12 @@
 )]
 
 use crate::{RandomStream, seed};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::hash::{BuildHasher, Hash};
 use std::io::{self, Read, Write};
 use std::marker::PhantomData;
+use std::ops::Range;
 
 pub use coflash_derive::Save;
 
@@ -69,34 +71,41 @@ pub fn same_count(count: usize, from: &mut dyn Read) -> io::Result<()> {
     if usize::load(from)? == count { Ok(()) } else { Err(other("another number of items was saved")) }
 }
 
-/// Implement `Save` for a type with `Saved`: the restored value is a new one.
-macro_rules! restore_by_load {
-    () => {
-        fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
-            *self = Self::load(from)?;
-            Ok(())
-        }
-    };
-}
-
-macro_rules! numbers {
-    ($($number:ty),*) => {$(
-        impl Save for $number {
+/// Implement [`Save`] and [`Saved`] for types whose restored value is a new one: how it is written, and how it is read.
+macro_rules! made_anew {
+    ($(impl[$($generics:tt)*] $ty:ty: |$value:ident, $out:ident| $save:expr, |$from:ident| $load:expr;)*) => {$(
+        impl<$($generics)*> Save for $ty {
             #[inline]
-            fn save(&self, out: &mut dyn Write) -> io::Result<()> {
-                out.write_all(&self.to_le_bytes())
+            fn save(&self, $out: &mut dyn Write) -> io::Result<()> {
+                let $value = self;
+                $save
             }
-            restore_by_load!();
+
+            fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
+                *self = Self::load(from)?;
+                Ok(())
+            }
         }
-        impl Saved for $number {
+
+        impl<$($generics)*> Saved for $ty {
             #[inline]
-            fn load(from: &mut dyn Read) -> io::Result<Self> {
-                let mut bytes = [0; size_of::<Self>()];
-                from.read_exact(&mut bytes)?;
-                Ok(Self::from_le_bytes(bytes))
+            fn load($from: &mut dyn Read) -> io::Result<Self> {
+                $load
             }
         }
     )*};
+}
+
+macro_rules! numbers {
+    ($($number:ty),*) => {
+        made_anew! {$(
+            impl[] $number: |number, out| out.write_all(&number.to_le_bytes()), |from| {
+                let mut bytes = [0; size_of::<Self>()];
+                from.read_exact(&mut bytes)?;
+                Ok(Self::from_le_bytes(bytes))
+            };
+        )*}
+    };
 }
 
 numbers!(u8, u16, u32, u64, u128, usize, i32, i64, f32, f64);
@@ -140,19 +149,6 @@ saved_as! {
     RandomStream as [u64; seed::STREAM_WORDS]: seed::save, |words| Some(seed::restore(words));
 }
 
-impl<T> Save for PhantomData<T> {
-    fn save(&self, _: &mut dyn Write) -> io::Result<()> {
-        Ok(())
-    }
-    restore_by_load!();
-}
-
-impl<T> Saved for PhantomData<T> {
-    fn load(_: &mut dyn Read) -> io::Result<Self> {
-        Ok(Self)
-    }
-}
-
 /// Write the number of items, and the items.
 pub(crate) fn save_all<'a, T: Save + 'a>(
     items: impl ExactSizeIterator<Item = &'a T>,
@@ -179,23 +175,33 @@ fn load_all<T: Saved, C: FromIterator<T>>(from: &mut dyn Read) -> io::Result<C> 
     (0..usize::load(from)?).map(|_| T::load(from)).collect()
 }
 
-macro_rules! collections {
-    ($($collection:ident<T $(: $bound:ident)?>),*) => {$(
-        impl<T: Saved $(+ $bound)?> Save for $collection<T> {
-            fn save(&self, out: &mut dyn Write) -> io::Result<()> {
-                save_all(self.iter(), out)
-            }
-            restore_by_load!();
-        }
-        impl<T: Saved $(+ $bound)?> Saved for $collection<T> {
-            fn load(from: &mut dyn Read) -> io::Result<Self> {
-                load_all(from)
-            }
-        }
-    )*};
+/// Write the number of entries, and the entries.
+fn save_map<'a, K: Save + 'a, V: Save + 'a>(
+    mut entries: impl ExactSizeIterator<Item = (&'a K, &'a V)>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    entries.len().save(out)?;
+    entries.try_for_each(|(key, value)| key.save(out).and_then(|()| value.save(out)))
 }
 
-collections!(VecDeque<T>, BTreeSet<T: Ord>);
+made_anew! {
+    impl[T] PhantomData<T>: |_value, _out| Ok(()), |_from| Ok(Self);
+    impl[T: Saved] VecDeque<T>: |items, out| save_all(items.iter(), out), |from| load_all(from);
+    impl[T: Saved + Ord] BTreeSet<T>: |items, out| save_all(items.iter(), out), |from| load_all(from);
+    // A heap as it lies: a heap of what is in the order of a heap keeps that order, so that equal items come out in the same one.
+    impl[T: Saved + Ord] BinaryHeap<T>:
+        |heap, out| save_all(heap.as_slice().iter(), out), |from| Vec::load(from).map(Self::from);
+    impl[K: Saved + Ord, V: Saved] BTreeMap<K, V>: |map, out| save_map(map.iter(), out), |from| load_all(from);
+    impl[K: Saved + Eq + Hash, V: Saved, S: BuildHasher + Default] HashMap<K, V, S>:
+        |map, out| save_map(map.iter(), out), |from| load_all(from);
+    impl[T: Saved] Option<T>:
+        |option, out| option.is_some().save(out).and_then(|()| option.iter().try_for_each(|item| item.save(out))),
+        |from| bool::load(from)?.then(|| T::load(from)).transpose();
+    impl[T: Saved] Range<T>:
+        |range, out| range.start.save(out).and_then(|()| range.end.save(out)),
+        |from| Ok(T::load(from)?..T::load(from)?);
+    impl[T: Saved] Reverse<T>: |reversed, out| reversed.0.save(out), |from| T::load(from).map(Self);
+}
 
 impl<T: Saved> Save for Vec<T> {
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -218,43 +224,6 @@ impl<T: Saved> Saved for Vec<T> {
         load_all(from)
     }
 }
-
-/// The heap as it lies: equal items come out in the same order.
-impl<T: Saved + Ord> Save for BinaryHeap<T> {
-    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
-        save_all(self.as_slice().iter(), out)
-    }
-    restore_by_load!();
-}
-
-impl<T: Saved + Ord> Saved for BinaryHeap<T> {
-    fn load(from: &mut dyn Read) -> io::Result<Self> {
-        // A heap of what is in the order of a heap keeps that order.
-        Ok(Self::from(Vec::load(from)?))
-    }
-}
-
-macro_rules! maps {
-    ($([$($generics:tt)*] $map:ty),*) => {$(
-        impl<$($generics)*> Save for $map {
-            fn save(&self, out: &mut dyn Write) -> io::Result<()> {
-                self.len().save(out)?;
-                self.iter().try_for_each(|(key, value)| key.save(out).and_then(|()| value.save(out)))
-            }
-            restore_by_load!();
-        }
-        impl<$($generics)*> Saved for $map {
-            fn load(from: &mut dyn Read) -> io::Result<Self> {
-                load_all(from)
-            }
-        }
-    )*};
-}
-
-maps!(
-    [K: Saved + Ord, V: Saved] BTreeMap<K, V>,
-    [K: Saved + Eq + Hash, V: Saved, S: BuildHasher + Default] HashMap<K, V, S>
-);
 
 impl<T: Save> Save for Box<[T]> {
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -305,20 +274,6 @@ impl<T: Saved> Saved for Box<T> {
     }
 }
 
-impl<T: Saved> Save for Option<T> {
-    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.is_some().save(out)?;
-        self.iter().try_for_each(|item| item.save(out))
-    }
-    restore_by_load!();
-}
-
-impl<T: Saved> Saved for Option<T> {
-    fn load(from: &mut dyn Read) -> io::Result<Self> {
-        bool::load(from)?.then(|| T::load(from)).transpose()
-    }
-}
-
 macro_rules! tuples {
     ($(($($item:ident),*))*) => {$(
         impl<$($item: Save),*> Save for ($($item,)*) {
@@ -344,30 +299,3 @@ macro_rules! tuples {
 }
 
 tuples!((A, B)(A, B, C));
-
-impl<T: Saved> Save for std::ops::Range<T> {
-    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.start.save(out)?;
-        self.end.save(out)
-    }
-    restore_by_load!();
-}
-
-impl<T: Saved> Saved for std::ops::Range<T> {
-    fn load(from: &mut dyn Read) -> io::Result<Self> {
-        Ok(T::load(from)?..T::load(from)?)
-    }
-}
-
-impl<T: Saved> Save for std::cmp::Reverse<T> {
-    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.0.save(out)
-    }
-    restore_by_load!();
-}
-
-impl<T: Saved> Saved for std::cmp::Reverse<T> {
-    fn load(from: &mut dyn Read) -> io::Result<Self> {
-        T::load(from).map(Self)
-    }
-}

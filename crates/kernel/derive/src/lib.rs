@@ -2,7 +2,7 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{format_ident, quote};
-use syn::{Data, DeriveInput, Fields, Ident, Index, parse_macro_input};
+use syn::{Data, DeriveInput, Fields, Ident, parse_macro_input};
 
 /// Derive `Save`, and `Saved` unless the type is only restored in place.
 ///
@@ -15,67 +15,20 @@ pub fn derive_save(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
 }
 
 fn derive(input: DeriveInput) -> syn::Result<TokenStream> {
-    let variants: Vec<_> = match &input.data {
-        Data::Struct(data) => vec![(quote!(Self), &data.fields)],
-        Data::Enum(data) => data
-            .variants
-            .iter()
-            .map(|variant| {
-                let name = &variant.ident;
-                (quote!(Self::#name), &variant.fields)
-            })
-            .collect(),
-        Data::Union(_) => return Err(syn::Error::new(input.ident.span(), "a union has no fields to save")),
-    };
-    let mut types = Vec::new();
     let is_enum = matches!(input.data, Data::Enum(_));
-    let mut in_place = has(&input.attrs, "in_place")?;
-    let (mut save, mut restore, mut load) = (TokenStream::new(), TokenStream::new(), TokenStream::new());
-    for (tag, (path, fields)) in variants.into_iter().enumerate() {
-        let Parts { pattern, kept, each, bound, skips } = Parts::of(fields)?;
-        in_place |= skips || !each.is_empty();
-        types.extend(bound);
-        let tag = tag as u8;
-        let tagged = is_enum.then(|| quote!(::coflash_base::save::Save::save(&#tag, out)?;));
-        let checked = is_enum.then(|| quote!(::coflash_base::save::same_variant(#tag, from)?;));
-        save.extend(quote!(#path #pattern => {
-            #tagged
-            #(::coflash_base::save::Save::save(#kept, out)?;)*
-            #(
-                ::coflash_base::save::Save::save(&#each.iter().count(), out)?;
-                #each.iter().try_for_each(|item| ::coflash_base::save::Save::save(item, out))?;
-            )*
-        }));
-        restore.extend(quote!(#path #pattern => {
-            #checked
-            #(::coflash_base::save::Save::restore(#kept, from)?;)*
-            #(
-                ::coflash_base::save::same_count(#each.iter().count(), from)?;
-                #each.iter_mut().try_for_each(|item| ::coflash_base::save::Save::restore(item, from))?;
-            )*
-        }));
-        let loads = kept.iter().map(|_| quote!(::coflash_base::save::Saved::load(from)?));
-        let made = match fields {
-            Fields::Named(named) => {
-                let names = named.named.iter().map(|field| &field.ident);
-                quote!(#path { #(#names: #loads,)* })
-            }
-            Fields::Unnamed(_) => quote!(#path(#(#loads,)*)),
-            Fields::Unit => quote!(#path),
-        };
-        load.extend(if is_enum { quote!(#tag => #made,) } else { made });
-    }
+    let code = Code::of(&input, is_enum)?;
     let bounds_by = |bound: TokenStream| {
         let mut generics = input.generics.clone();
         let parameters: Vec<_> = generics.type_params().map(|parameter| parameter.ident.clone()).collect();
         let bounds = &mut generics.make_where_clause().predicates;
-        for ty in types.iter().filter(|&ty| names_one_of(ty.clone(), &parameters)) {
+        for ty in code.types.iter().filter(|&ty| names_one_of(ty.clone(), &parameters)) {
             bounds.push(syn::parse_quote!(#ty: #bound));
         }
         generics
     };
     let save_generics = bounds_by(quote!(::coflash_base::save::Save));
     let (name, (generics, arguments, bounds)) = (&input.ident, save_generics.split_for_impl());
+    let Code { save, restore, load, in_place, .. } = &code;
     let restore = if is_enum && !in_place {
         quote!(*self = ::coflash_base::save::Saved::load(from)?; Ok(()))
     } else {
@@ -110,7 +63,69 @@ fn derive(input: DeriveInput) -> syn::Result<TokenStream> {
     })
 }
 
+/// The variants of a type, each as its path and its fields; a struct is one.
+fn variants(input: &DeriveInput) -> syn::Result<Vec<(TokenStream, &Fields)>> {
+    match &input.data {
+        Data::Struct(data) => Ok(vec![(quote!(Self), &data.fields)]),
+        Data::Enum(data) => {
+            let each = data.variants.iter().map(|variant| (&variant.ident, &variant.fields));
+            Ok(each.map(|(name, fields)| (quote!(Self::#name), fields)).collect())
+        }
+        Data::Union(_) => Err(syn::Error::new(input.ident.span(), "a union has no fields to save")),
+    }
+}
+
+/// What is done with the variants of a type.
+#[derive(Default)]
+struct Code {
+    /// The arms of a match of the value, to save it and to restore it in place.
+    save: TokenStream,
+    restore: TokenStream,
+    /// The value of a struct, or the arms of a match of the tag.
+    load: TokenStream,
+    /// The types that must be saved.
+    types: Vec<TokenStream>,
+    /// Whether the type is only restored in place.
+    in_place: bool,
+}
+
+impl Code {
+    fn of(input: &DeriveInput, is_enum: bool) -> syn::Result<Self> {
+        let mut code = Self { in_place: has(&input.attrs, "in_place")?, ..Self::default() };
+        for (tag, (path, fields)) in variants(input)?.into_iter().enumerate() {
+            let Parts { pattern, kept, each, bound, skips } = Parts::of(fields)?;
+            code.in_place |= skips || !each.is_empty();
+            code.types.extend(bound);
+            let tag = tag as u8;
+            let tagged = is_enum.then(|| quote!(::coflash_base::save::Save::save(&#tag, out)?;));
+            let checked = is_enum.then(|| quote!(::coflash_base::save::same_variant(#tag, from)?;));
+            code.save.extend(quote!(#path #pattern => {
+                #tagged
+                #(::coflash_base::save::Save::save(#kept, out)?;)*
+                #(
+                    ::coflash_base::save::Save::save(&#each.iter().count(), out)?;
+                    #each.iter().try_for_each(|item| ::coflash_base::save::Save::save(item, out))?;
+                )*
+            }));
+            code.restore.extend(quote!(#path #pattern => {
+                #checked
+                #(::coflash_base::save::Save::restore(#kept, from)?;)*
+                #(
+                    ::coflash_base::save::same_count(#each.iter().count(), from)?;
+                    #each.iter_mut().try_for_each(|item| ::coflash_base::save::Save::restore(item, from))?;
+                )*
+            }));
+            // Also a tuple has its fields by name: by their numbers.
+            let names = fields.members();
+            let loaded = quote!(#path { #(#names: ::coflash_base::save::Saved::load(from)?,)* });
+            code.load.extend(if is_enum { quote!(#tag => #loaded,) } else { loaded });
+        }
+        Ok(code)
+    }
+}
+
 /// The fields of a variant, taken apart.
+#[derive(Default)]
 struct Parts {
     pattern: TokenStream,
     /// The names that the pattern gives to fields, and to those whose items are restored in place.
@@ -124,19 +139,14 @@ struct Parts {
 
 impl Parts {
     fn of(fields: &Fields) -> syn::Result<Self> {
-        let mut parts =
-            Self { pattern: TokenStream::new(), kept: vec![], each: vec![], bound: vec![], skips: false };
-        for (index, field) in fields.iter().enumerate() {
+        let mut parts = Self::default();
+        for (index, (field, name)) in fields.iter().zip(fields.members()).enumerate() {
             if has(&field.attrs, "skip")? {
                 parts.skips = true;
                 continue;
             }
             let given = format_ident!("field{index}");
-            let index = Index::from(index);
-            parts.pattern.extend(match &field.ident {
-                Some(name) => quote!(#name: #given,),
-                None => quote!(#index: #given,),
-            });
+            parts.pattern.extend(quote!(#name: #given,));
             let ty = &field.ty;
             if has(&field.attrs, "each")? {
                 parts.each.push(given);

@@ -45,11 +45,7 @@ impl<S: Source> Source for Cancellable<'_, S> {
         Ok(())
     }
 
-    fn progress(&self) -> Option<f64> {
-        self.source.progress()
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        self.source.remarks()
+    fn inner(&self) -> Option<&dyn Source> {
+        Some(&self.source)
     }
 }

@@ -103,7 +103,7 @@ impl Endurance {
         let rated_pages = u64::from(config.cycles(geometry.cell)).saturating_mul(geometry.pages().into());
         let runs = ratio(rated_pages, report.get::<Programs>().all());
         let tbw_bytes = runs.map(|runs| runs * report.get::<HostCounters>().host_writes_bytes as f64);
-        let days = u64::from(config.warranty_years) * DAYS_A_YEAR;
+        let days = u64::from(config.warranty_years.get()) * DAYS_A_YEAR;
         Self {
             tbw_bytes,
             drive_writes_per_day: tbw_bytes
@@ -132,7 +132,7 @@ impl Endurance {
         let is_default = years == EnduranceConfig::default().warranty_years;
         let daily = assume(
             "years of warranty",
-            years.into(),
+            years.get().into(),
             if is_default { "default" } else { "given" }.to_owned(),
         );
         let rating = assume("rated erases of a block", config.cycles(cell).into(), origin);

@@ -219,7 +219,7 @@ impl<M: SimulatedMedia> Engine<M> {
         self.advance(level, arrival, answered)?;
         if self.meters.series.is_due(arrival) {
             let report = self.report(level);
-            self.meters.series.turn(arrival, &report, self.media.backlog_max(arrival));
+            self.meters.series.turn(arrival, &report, self.media.timeline().backlog_max(arrival));
         }
         self.meters.last_arrival = arrival;
         if level.is_timed() {
@@ -296,7 +296,7 @@ impl<M: SimulatedMedia> Engine<M> {
         if self.collects_idly {
             self.advance_idly(level, until, answered)?;
         }
-        while !self.media.advance(until, &mut self.finished) {
+        while !self.media.timeline_mut().advance(until, &mut self.finished) {
             self.settle(level, answered)?;
         }
         Ok(())
@@ -314,17 +314,17 @@ impl<M: SimulatedMedia> Engine<M> {
         let is_over = if self.collects_idly {
             self.await_report_idly(level, until)?
         } else {
-            self.media.run(until, &mut self.finished)
+            self.media.timeline_mut().run(until, &mut self.finished)
         };
         self.settle(level, &mut answered)?;
         Ok(is_over)
     }
 
-    /// As `SimulatedMedia::run`, with garbage collection on idle dies.
+    /// As `Timeline::run`, with garbage collection on idle dies.
     fn await_report_idly(&mut self, level: &mut impl Level<M>, until: Time) -> Result<bool, M::Error> {
-        while let Some(event) = self.media.next_event().filter(|&at| at <= until) {
+        while let Some(event) = self.media.timeline().next_event().filter(|&at| at <= until) {
             self.use_idle_time(level, event)?;
-            self.media.step(&mut self.finished);
+            self.media.timeline_mut().step(&mut self.finished);
             if !self.finished.is_empty() {
                 return Ok(false);
             }
@@ -336,7 +336,7 @@ impl<M: SimulatedMedia> Engine<M> {
     /// dies stay idle, since no request follows.
     pub(crate) fn drain(&mut self, level: &mut impl Level<M>, events: u64) -> Result<bool, M::Error> {
         for _ in 0..events {
-            let more = self.media.step(&mut self.finished);
+            let more = self.media.timeline_mut().step(&mut self.finished);
             self.settle(level, &mut |_| {})?;
             if !more {
                 return Ok(false);
@@ -354,13 +354,13 @@ impl<M: SimulatedMedia> Engine<M> {
         answered: &mut impl FnMut(Answer),
     ) -> Result<(), M::Error> {
         loop {
-            let event = |media: &M| media.next_event().filter(|&at| at < until);
+            let event = |media: &M| media.timeline().next_event().filter(|&at| at < until);
             self.use_idle_time(level, event(&self.media).unwrap_or(until))?;
             // Idle work may have created an earlier event.
             if event(&self.media).is_none() {
                 return Ok(());
             }
-            self.media.step(&mut self.finished);
+            self.media.timeline_mut().step(&mut self.finished);
             self.settle(level, answered)?;
         }
     }
@@ -371,7 +371,7 @@ impl<M: SimulatedMedia> Engine<M> {
         let Self { media, .. } = self;
         let dies = || (0..self.dies).map(DieId::new);
         loop {
-            let idle = dies().filter_map(|die| Some((media.idle_since(die)?, die)));
+            let idle = dies().filter_map(|die| Some((media.timeline().idle_since(die)?, die)));
             let next = idle.filter(|&(since, die)| since < until && level.has_idle_work(die)).min();
             let Some((since, die)) = next else { return Ok(()) };
             if !level.work_idle(die, &mut Self::io(media, When::at(since)))? {
@@ -507,7 +507,7 @@ impl<M: SimulatedMedia> Engine<M> {
             None => {
                 let tag =
                     *parts.tag.get_or_insert_with(|| self.vacant.pop().unwrap_or(self.pending.len() as u32));
-                self.media.tell(when, tag);
+                self.media.timeline_mut().tell(when, tag);
                 parts.waiting += 1;
             }
         }
@@ -561,7 +561,7 @@ impl<M: SimulatedMedia> Engine<M> {
 
     /// Whether time is near the end of its range.
     pub(crate) fn is_out_of_time(&self) -> bool {
-        let Busy { gc, other, .. } = self.media.busy();
+        let Busy { gc, other, .. } = self.media.timeline().busy();
         self.meters.last_answer > Time::LAST || gc.ns.max(other.ns) == u64::MAX
     }
 
@@ -570,7 +570,7 @@ impl<M: SimulatedMedia> Engine<M> {
     pub fn under_way(&self) -> (usize, u64) {
         let requests = self.pending.len() - self.vacant.len();
         let table = self.pending.capacity() * size_of::<Pending>();
-        (requests, (table + self.media.heap_bytes()) as u64)
+        (requests, (table + self.media.timeline().heap_bytes()) as u64)
     }
 
     /// The media.

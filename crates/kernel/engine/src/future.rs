@@ -22,7 +22,7 @@ pub(crate) fn each_request(
     mut show: impl FnMut(&Request, &Lpns),
 ) -> Result<bool, RunError> {
     let mut address = AddressMap::new(scenario, logical_pages);
-    let mut left = scenario.workload.requests_max.unwrap_or(u64::MAX);
+    let mut left = scenario.workload.most_requests();
     let (mut batch, mut lpns) = (Vec::new(), Lpns::default());
     loop {
         look(source.progress())?;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The report of a job, or of a group of jobs (`group_reporting`). Its numbers leave out the ramp.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct JobReport {
     /// The name of the (first) job.
     pub name: String,
@@ -32,7 +32,7 @@ pub struct JobReport {
 }
 
 /// The requests of one operation.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct OpReport {
     /// Requests.
     pub requests: u64,

@@ -37,12 +37,6 @@ pub(crate) struct Jobs {
     reports: Vec<Measured>,
 }
 
-const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
-
-fn index(op: Op) -> usize {
-    OPS.iter().position(|&known| known == op).expect("all operations")
-}
-
 /// The reason why a job does not issue its next request at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wait {
@@ -76,14 +70,8 @@ struct RunningJob {
 
 /// The numbers of a report: of a job, or of a group of jobs.
 struct Measured {
-    /// Of its first job.
-    name: String,
-    phase: u32,
-    queue_depth: u32,
-    options: Vec<(String, String)>,
-    jobs: u32,
-    begin: Time,
-    runtime: Duration,
+    /// All but the numbers of operations.
+    report: JobReport,
     ops: [(Latency, u64); 4],
     /// Tells when its jobs are steady, and end.
     steady: Option<SteadyState>,
@@ -98,18 +86,21 @@ impl Jobs {
         for (number, job) in host_jobs.into_iter().enumerate() {
             let HostJob { name, phase, report, pace, options, steady, requests } = job;
             match reports.get_mut(report as usize) {
-                Some(report) => report.jobs += 1,
-                None => reports.push(Measured {
-                    name,
-                    phase,
-                    queue_depth: pace.queue_depth,
-                    options: global.iter().cloned().chain(options).collect(),
-                    jobs: 1,
-                    begin: Time::LAST,
-                    runtime: Duration::ZERO,
-                    ops: std::array::from_fn(|_| (Latency::default(), 0)),
-                    steady,
-                }),
+                Some(measured) => measured.report.jobs += 1,
+                None => {
+                    let (queue_depth, begin_ns) = (pace.queue_depth, Time::LAST.ns);
+                    let options = global.iter().cloned().chain(options).collect();
+                    let report = JobReport {
+                        name,
+                        phase,
+                        queue_depth,
+                        options,
+                        jobs: 1,
+                        begin_ns,
+                        ..JobReport::default()
+                    };
+                    reports.push(Measured { report, ops: Default::default(), steady });
+                }
             }
             jobs.push(RunningJob {
                 pace,
@@ -143,7 +134,7 @@ impl Jobs {
         &mut self,
         engine: &mut Engine<M>,
         level: &mut impl Level<M>,
-        requests_max: Option<u64>,
+        requests_max: u64,
         observer: &mut dyn Observer,
     ) -> Result<(), RunError> {
         let mut issued = 0;
@@ -158,7 +149,7 @@ impl Jobs {
                         return Err(RunError::out_of_time());
                     }
                 }
-                if requests_max == Some(issued) {
+                if requests_max == issued {
                     self.jobs_of_phase().for_each(|job| job.next = None);
                 }
                 let Some((at, number)) = self.next_issue(engine, level) else { break };
@@ -170,12 +161,12 @@ impl Jobs {
             }
             begin = self.jobs_of_phase().map(|job| job.end()).max().unwrap_or(begin);
             for job in self.jobs.iter().filter(|job| job.phase == phase) {
-                let report = &mut self.reports[job.report];
-                report.begin = report.begin.min(job.begin);
+                let report = &mut self.reports[job.report].report;
+                report.begin_ns = report.begin_ns.min(job.begin.ns);
                 let measured_from = (job.begin + job.pace.ramp).min(job.end());
-                report.runtime = report.runtime.max(job.end().since(measured_from));
+                report.runtime_ns = report.runtime_ns.max(job.end().since(measured_from).ns);
             }
-            if requests_max == Some(issued) {
+            if requests_max == issued {
                 break;
             }
         }
@@ -186,21 +177,9 @@ impl Jobs {
     pub(crate) fn reports(&self) -> (Vec<String>, Vec<JobReport>) {
         let report = |measured: &Measured| {
             let [read, write, trim, flush] = std::array::from_fn(|op| OpReport::of(&measured.ops[op]));
-            JobReport {
-                name: measured.name.clone(),
-                phase: measured.phase,
-                jobs: measured.jobs,
-                queue_depth: measured.queue_depth,
-                options: measured.options.iter().cloned().collect(),
-                begin_ns: measured.begin.ns,
-                runtime_ns: measured.runtime.ns,
-                read,
-                write,
-                trim,
-                flush,
-            }
+            JobReport { read, write, trim, flush, ..measured.report.clone() }
         };
-        let ran = self.reports.iter().filter(|measured| measured.begin < Time::LAST);
+        let ran = self.reports.iter().filter(|measured| measured.report.begin_ns < Time::LAST.ns);
         (self.remarks.clone(), ran.map(report).collect())
     }
 
@@ -243,7 +222,7 @@ impl Jobs {
                 level,
                 until.unwrap_or(Time { ns: u64::MAX }),
                 |Answer { at, arrival, op, owner }| {
-                    answers.push(Reverse((at, owner, arrival, index(op) as u8)));
+                    answers.push(Reverse((at, owner, arrival, op as u8)));
                 },
             );
             if !is_first {
@@ -282,15 +261,15 @@ impl Jobs {
         let request = job.next.expect("a job that is ready has a request");
         let answers = &mut self.answers;
         let Ok(()) = engine.advance(level, at, |Answer { at, arrival, op, owner }| {
-            answers.push(Reverse((at, owner, arrival, index(op) as u8)));
+            answers.push(Reverse((at, owner, arrival, op as u8)));
         });
         let answer = engine.issue_for(level, number as u16, &request, at, ());
         if let Some(answer) = answer.expect("a job's range is on the device") {
-            answers.push(Reverse((answer, number as u16, at, index(request.op) as u8)));
+            answers.push(Reverse((answer, number as u16, at, request.op as u8)));
         }
         let report = &mut self.reports[job.report];
         if at >= job.begin + job.pace.ramp {
-            report.ops[index(request.op)].1 += request.length;
+            report.ops[request.op as usize].1 += request.length;
         }
         if let Some(watch) = &mut report.steady {
             watch.issued(request.length);
@@ -327,7 +306,7 @@ impl RunningJob {
             self.now += rest;
             return self.ready();
         }
-        let due = self.begin + self.due[index(request.op)];
+        let due = self.begin + self.due[request.op as usize];
         if due <= self.now {
             return Some(self.now);
         }
@@ -359,7 +338,7 @@ impl RunningJob {
 
     /// Advance to the next request after one was issued.
     fn issued(&mut self, request: &Request, at: Time) {
-        let op = index(request.op);
+        let op = request.op as usize;
         self.now = at;
         self.under_way += 1;
         self.issued += 1;

@@ -96,21 +96,30 @@ fn tier_bytes(scenario: &Scenario) -> [u64; 2] {
     [flash_pages.saturating_mul(of_flash), disk_pages.saturating_mul(of_disks)]
 }
 
+/// The first number of a text.
+fn number(text: &str) -> Option<u64> {
+    text.split_whitespace().next()?.parse().ok()
+}
+
+/// The number in the line of a file that begins with this name.
+fn number_of(file: &str, name: &str) -> Option<u64> {
+    number(fs::read_to_string(file).ok()?.lines().find_map(|line| line.strip_prefix(name))?)
+}
+
+/// A size that the system reports in KiB, such as of this process.
+pub(crate) fn reported_bytes(file: &str, name: &str) -> Option<u64> {
+    Some(number_of(file, name)? << 10)
+}
+
 /// The memory available to this process.
 pub(crate) fn available_bytes() -> Option<u64> {
-    let line = |file: &str, name: &str| {
-        let text = fs::read_to_string(file).ok()?;
-        Some(text.lines().find_map(|line| line.strip_prefix(name))?.trim().to_owned())
-    };
-    let number = |text: &str| text.split_whitespace().next()?.parse::<u64>().ok();
-    let kib = |file, name| Some(number(&line(file, name)?)? << 10);
     let limit = |file| number(&fs::read_to_string(file).ok()?);
     let address_space = || {
-        let limit = number(&line("/proc/self/limits", "Max address space")?)?;
-        Some(limit.saturating_sub(kib("/proc/self/status", "VmSize:")?))
+        let limit = number_of("/proc/self/limits", "Max address space")?;
+        Some(limit.saturating_sub(reported_bytes("/proc/self/status", "VmSize:")?))
     };
     [
-        kib("/proc/meminfo", "MemAvailable:"),
+        reported_bytes("/proc/meminfo", "MemAvailable:"),
         limit("/sys/fs/cgroup/memory.max"),
         limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
         address_space(),

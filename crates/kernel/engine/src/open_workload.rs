@@ -11,7 +11,9 @@ use coflash_base::Seed;
 use coflash_ftl::placement::Future;
 use coflash_scenario::{Requests, Scenario, ScenarioError};
 use coflash_workload::disksim_generator::{DiskSimConfig, DiskSimGenerator};
-use coflash_workload::{Part, ReadAhead, Repeat, Source, WorkloadError};
+use coflash_workload::read_ahead::read_ahead;
+use coflash_workload::{Part, Repeat, Source, WorkloadError};
+use std::num::NonZeroU32;
 
 /// A workload that is ready for replay.
 pub(crate) struct OpenWorkload<'a> {
@@ -125,7 +127,7 @@ pub(crate) fn open_workload(
                 (traces.open)(files, &workload.trace_options, Some(inputs.tap())).map_err(of_options)?;
             let description = format!("trace {} ({})", files.join(", "), formats.join(", "));
             if let Some(stream) = inputs.stream() {
-                if workload.repeat.is_some_and(|rounds| rounds > 1) {
+                if workload.repeat.is_some_and(|rounds| rounds.get() > 1) {
                     let problem = format!("{stream} can be read only once, so it cannot be repeated");
                     return Err(ScenarioError::new("workload.repeat", problem).into());
                 }
@@ -144,7 +146,7 @@ pub(crate) fn open_workload(
             Ok((Supply::Jobs(Jobs::new(opened, seed)), description))
         }
         Requests::DiskSim(config) => {
-            let requests = config.requests.min(workload.requests_max.unwrap_or(u64::MAX));
+            let requests = config.requests.min(workload.most_requests());
             let config = DiskSimConfig { requests, ..config.clone() };
             let description = format!("disksim generator, {:?}", config.pattern);
             let open = move || DiskSimGenerator::new(&config).map_err(|error| error.inside("disksim"));
@@ -184,11 +186,8 @@ fn repeated<S: Source + 'static>(
     open: impl FnMut() -> Result<S, WorkloadError> + Send + 'static,
     description: String,
 ) -> Result<(Supply, String), RunError> {
-    let rounds = scenario.workload.repeat.unwrap_or(1);
+    let rounds = scenario.workload.repeat.map_or(1, NonZeroU32::get);
     let times = if rounds > 1 { format!(", {rounds} times") } else { String::new() };
-    let source = Repeat::new(first, rounds, open);
-    // A browser gives no threads.
-    let source: Box<dyn Source> =
-        if cfg!(target_family = "wasm") { Box::new(source) } else { Box::new(ReadAhead::new(source)?) };
+    let source = read_ahead(Repeat::new(first, rounds, open))?;
     Ok((Supply::Requests(source), description + &times))
 }

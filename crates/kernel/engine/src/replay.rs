@@ -46,7 +46,7 @@ impl<'a> Replay<'a> {
             batch: Vec::with_capacity(BATCH_REQUESTS),
             next: 0,
             served: 0,
-            left: scenario.workload.requests_max.unwrap_or(u64::MAX),
+            left: scenario.workload.most_requests(),
         }
     }
 
@@ -215,7 +215,7 @@ impl<'a> Replay<'a> {
 /// The remark on a workload without times of its own: more requests arrive first, all at the same time, than
 /// a closed loop has outstanding. `None` for any other workload, and if the scenario sets the mode of replay.
 fn without_times(scenario: &Scenario, first: &[Request]) -> Option<String> {
-    let left = scenario.workload.requests_max.unwrap_or(u64::MAX);
+    let left = scenario.workload.most_requests();
     let first = &first[..first.len().min(usize::try_from(left).unwrap_or(usize::MAX))];
     let depth = scenario.replay.queue_depth;
     // A generated workload says itself whether it has times.

@@ -4,6 +4,7 @@ use crate::host::HostCounters;
 use crate::input::Input;
 use crate::job_report::JobReport;
 use crate::latency::Latency;
+use crate::memory::reported_bytes;
 use crate::metrics::Metrics;
 use crate::series::Series;
 use coflash_base::measure::Assumption;
@@ -60,28 +61,17 @@ impl Simulator {
             requests_per_second: metrics.get::<HostCounters>().requests as f64 / wall_seconds,
             programs_per_second: metrics.programs_pages() as f64 / wall_seconds,
             state_bytes_per_page,
-            peak_rss_bytes: peak_rss_bytes(),
+            peak_rss_bytes: reported_bytes("/proc/self/status", "VmHWM:"),
         }
     }
-}
-
-/// The peak memory of the process, if the system reports it.
-fn peak_rss_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
 /// The result of a run.
 pub struct RunResult {
     scenario: Scenario,
     workload: Workload,
-    metrics: Metrics,
+    measured: Measured,
     simulator: Simulator,
-    histograms: Histograms,
-    series: Series,
-    erases: Vec<u32>,
-    notes: Vec<String>,
     jobs: Vec<JobReport>,
 }
 
@@ -111,8 +101,7 @@ impl RunResult {
         measured: Measured,
         simulator: Simulator,
     ) -> Self {
-        let Measured { metrics, histograms, series, erases, notes } = measured;
-        Self { scenario, workload, metrics, simulator, histograms, series, erases, notes, jobs: Vec::new() }
+        Self { scenario, workload, measured, simulator, jobs: Vec::new() }
     }
 
     /// Add the reports of the jobs of the workload.
@@ -123,7 +112,7 @@ impl RunResult {
     /// The metrics.
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
-        &self.metrics
+        &self.measured.metrics
     }
 
     /// The speed of the simulator.
@@ -135,28 +124,28 @@ impl RunResult {
     /// The time series.
     #[must_use]
     pub fn series(&self) -> &Series {
-        &self.series
+        &self.measured.series
     }
 
     /// The erases of each block in the measured part, by block number.
     #[must_use]
     pub fn erase_counts(&self) -> &[u32] {
-        &self.erases
+        &self.measured.erases
     }
 
     /// The remarks for a reader of the metrics.
     #[must_use]
     pub fn notes(&self) -> &[String] {
-        &self.notes
+        &self.measured.notes
     }
 
     /// The histogram of response times for "all", "read" or "write": (highest value in nanoseconds, requests).
     #[must_use]
     pub fn histogram(&self, kind: &str) -> Option<Vec<(u64, u64)>> {
         let latency = match kind {
-            "all" => &self.histograms.all,
-            "read" => &self.histograms.read,
-            "write" => &self.histograms.write,
+            "all" => &self.measured.histograms.all,
+            "read" => &self.measured.histograms.read,
+            "write" => &self.measured.histograms.write,
             _ => return None,
         };
         Some(latency.buckets().collect())
@@ -182,9 +171,9 @@ impl RunResult {
             scenario_hash: self.scenario.hash(),
             seed: self.scenario.seed,
             workload: &self.workload,
-            metrics: &self.metrics,
-            assumptions: self.metrics.assumptions(),
-            notes: &self.notes,
+            metrics: &self.measured.metrics,
+            assumptions: self.measured.metrics.assumptions(),
+            notes: &self.measured.notes,
             jobs: &self.jobs,
             simulator,
         };

@@ -48,7 +48,7 @@ impl OnLevel<Timeline> for Step<'_, '_> {
         match rest {
             Rest::Requests(replay) => replay.step(engine, level, requests_max, observer),
             Rest::Jobs(jobs) => {
-                jobs.run(engine, level, scenario.workload.requests_max, observer)?;
+                jobs.run(engine, level, scenario.workload.most_requests(), observer)?;
                 Ok(false)
             }
         }

@@ -5,6 +5,7 @@
 
 use crate::series::Series;
 use coflash_scenario::Scenario;
+use coflash_workload::steady::slope;
 
 /// The windows of a run.
 const WINDOWS: usize = 4;
@@ -73,13 +74,7 @@ fn quarters(series: &Series) -> Option<([f64; WINDOWS], f64)> {
 
 /// The excursion of the best straight line through equal windows, from the first to the last; negative if it falls.
 fn excursion(windows: &[f64]) -> f64 {
-    let middle = (windows.len() as f64 - 1.0) / 2.0;
-    let (mut with, mut all) = (0.0, 0.0);
-    for (number, value) in windows.iter().enumerate() {
-        with += (number as f64 - middle) * value;
-        all += (number as f64 - middle).powi(2);
-    }
-    with / all * (windows.len() as f64 - 1.0)
+    slope(windows) * (windows.len() as f64 - 1.0)
 }
 
 /// Whether a line of equal windows has a trend, and whether it is steady.

@@ -10,7 +10,7 @@ use coflash_ftl::Marks;
 use std::collections::BTreeMap;
 
 /// By page of the disks.
-#[derive(Clone, Debug, Save)]
+#[derive(Clone, Debug, Default, Save)]
 pub(crate) struct Above {
     pub(crate) pages: usize,
     /// Their marks: the host's memory has newer data; the device's cache, or one in the host, has the same or newer data.
@@ -32,16 +32,7 @@ pub(crate) struct Above {
 impl Above {
     /// Of disks of this many pages: nothing is known.
     pub(crate) fn new(pages: usize) -> Self {
-        Self {
-            pages,
-            marks: None,
-            sole: None,
-            tracks_host: false,
-            counters: AboveCounters::default(),
-            leaving: BTreeMap::new(),
-            brought: None,
-            wanted: None,
-        }
+        Self { pages, ..Self::default() }
     }
 
     pub(crate) fn marks(&self, page: Lpn) -> Marks {

@@ -73,62 +73,40 @@ pub enum PartialWrites {
     Disk,
 }
 
-/// A flash cache in front of disks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct HybridConfig {
-    /// The disks.
-    pub disks: DisksConfig,
-    /// The partition scheme: a name, or a table of name and parameters.
-    pub scheme: SchemeConfig,
-    /// The eviction policy of the read cache and of the write cache.
-    pub policy: EvictionConfig,
-    /// The pages that share active blocks of flash.
-    pub active_blocks: ActiveBlocks,
-    /// Size of a segment: the resolution of hit-rate curves and of the partition. From a 255th of flash to all that may be
-    /// cached.
-    pub segment: Bytes,
-    /// Requests of a period. The scheme decides about the partition at the end of each.
-    pub period_requests: u32,
-    /// The most pages by which a cache shrinks or grows with a request.
-    pub resize_pages: u32,
-    /// How a write cache shrinks.
-    pub resizing: Resizing,
-    /// The share by which the counts of earlier periods decay at the end of a period.
-    pub decay: Share,
-    /// Sequential runs of at least this size bypass the cache; "0B" for no bypass.
-    pub sequential_unit: Bytes,
-    /// The number of sequential runs that are tracked at once, at most 4096.
-    pub sequential_streams: u32,
-    /// The number of dirty pages that are destaged together, as a group.
-    pub destage_pages: u32,
-    /// When the disk gets a page that is written to the write cache.
-    pub write_policy: WritePolicy,
-    /// Whether a write waits for the group that is destaged to make room.
-    pub destaging: Destaging,
-    /// The treatment of a partial write to a page that is not cached.
-    pub partial_writes: PartialWrites,
-}
-
-impl Default for HybridConfig {
-    fn default() -> Self {
-        Self {
-            disks: DisksConfig::default(),
-            scheme: SchemeConfig::default(),
-            policy: EvictionConfig::default(),
-            active_blocks: ActiveBlocks::default(),
-            segment: Bytes { count: 256 << 20 },
-            period_requests: 1 << 16,
-            resize_pages: 2,
-            resizing: Resizing::default(),
-            decay: Share::ONE,
-            sequential_unit: Bytes { count: 128 << 10 },
-            sequential_streams: 32,
-            destage_pages: 64,
-            write_policy: WritePolicy::default(),
-            destaging: Destaging::default(),
-            partial_writes: PartialWrites::default(),
-        }
+coflash_base::config! {
+    /// A flash cache in front of disks.
+    pub struct HybridConfig {
+        /// The disks.
+        pub disks: DisksConfig,
+        /// The partition scheme: a name, or a table of name and parameters.
+        pub scheme: SchemeConfig,
+        /// The eviction policy of the read cache and of the write cache.
+        pub policy: EvictionConfig,
+        /// The pages that share active blocks of flash.
+        pub active_blocks: ActiveBlocks,
+        /// Size of a segment: the resolution of hit-rate curves and of the partition. From a 255th of flash to all that may be
+        /// cached.
+        pub segment: Bytes = Bytes { count: 256 << 20 },
+        /// Requests of a period. The scheme decides about the partition at the end of each.
+        pub period_requests: u32 = 1 << 16,
+        /// The most pages by which a cache shrinks or grows with a request.
+        pub resize_pages: u32 = 2,
+        /// How a write cache shrinks.
+        pub resizing: Resizing,
+        /// The share by which the counts of earlier periods decay at the end of a period.
+        pub decay: Share = Share::ONE,
+        /// Sequential runs of at least this size bypass the cache; "0B" for no bypass.
+        pub sequential_unit: Bytes = Bytes { count: 128 << 10 },
+        /// The number of sequential runs that are tracked at once, at most 4096.
+        pub sequential_streams: u32 = 32,
+        /// The number of dirty pages that are destaged together, as a group.
+        pub destage_pages: u32 = 64,
+        /// When the disk gets a page that is written to the write cache.
+        pub write_policy: WritePolicy,
+        /// Whether a write waits for the group that is destaged to make room.
+        pub destaging: Destaging,
+        /// The treatment of a partial write to a page that is not cached.
+        pub partial_writes: PartialWrites,
     }
 }
 

@@ -186,24 +186,6 @@ impl Partition {
 }
 
 impl Costs {
-    /// Configuration 1 of the paper: pages of 4 KiB, one disk (Maxtor Atlas 10K IV).
-    pub const CONFIG_1: Self = Self {
-        flash: FlashCosts {
-            pages_per_block: 64,
-            page_program: Duration { ns: 300_000 },
-            page_read: Duration { ns: 125_000 },
-            page_copy: Duration { ns: 225_000 },
-            block_erase: Duration { ns: 1_500_000 },
-        },
-        disk: DiskCosts {
-            read_positioning: Duration { ns: 4_500_000 },
-            write_positioning: Duration { ns: 4_900_000 },
-            bandwidth_bytes_per_s: 72_000_000,
-            page_bytes: 4096,
-        },
-        write_policy: WritePolicy::WriteBack,
-    };
-
     /// Equation 5: C_HR, a request to the read cache with hit rate `hit_rate`. `write_ns` is C_PW.
     #[must_use]
     pub fn read_ns(&self, hit_rate: f64, write_ns: f64) -> f64 {

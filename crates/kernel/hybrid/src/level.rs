@@ -213,12 +213,7 @@ impl<W: Copy> Hybrid<W> {
             }
             Kind::Read => (Purpose::Read, Cause::Host, after),
             Kind::Past => {
-                let tier_io = &mut TierIo {
-                    media: &mut *io.media,
-                    hook: &mut io.hook,
-                    jobs: &mut self.jobs,
-                    start: io.start,
-                };
+                let tier_io = &mut TierIo::of_level(io, &mut self.jobs);
                 let (id, ready) = self.tier.overwrite(first, pages, tier_io)?;
                 (Purpose::Overwrite(id), Cause::Host, io.media.both(ready, after))
             }
@@ -317,9 +312,8 @@ impl<W: Copy> Hybrid<W> {
             return Ok(());
         }
         let purpose = std::mem::replace(&mut self.jobs.get(id).purpose, Purpose::Answer);
-        let tier_io =
-            &mut TierIo { media: &mut *io.media, hook: &mut io.hook, jobs: &mut self.jobs, start: io.start };
         let mut answer = io.start;
+        let tier_io = &mut TierIo::of_level(io, &mut self.jobs);
         match purpose {
             Purpose::Read | Purpose::Answer => {}
             Purpose::Fetch(first) => self.tier.fetched(id, first, tier_io)?,
@@ -362,10 +356,7 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
     #[inline]
     fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         self.now = self.now.max(now);
-        self.tier.pass_time(
-            now,
-            &mut TierIo { media: &mut *io.media, hook: &mut io.hook, jobs: &mut self.jobs, start: io.start },
-        )
+        self.tier.pass_time(now, &mut TierIo::of_level(io, &mut self.jobs))
     }
 
     fn next_due(&self) -> Option<Time> {
@@ -388,8 +379,7 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<Option<M::When>, M::Error> {
-        let tier_io =
-            &mut TierIo { media: &mut *io.media, hook: &mut io.hook, jobs: &mut self.jobs, start: io.start };
+        let tier_io = &mut TierIo::of_level(io, &mut self.jobs);
         let served = self.tier.read(page, after, tier_io)?;
         self.tier.above.brought = (!matches!(served, Served::Flash(_))).then_some(page.lpn);
         match served {
@@ -406,8 +396,7 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
-        let tier_io =
-            &mut TierIo { media: &mut *io.media, hook: &mut io.hook, jobs: &mut self.jobs, start: io.start };
+        let tier_io = &mut TierIo::of_level(io, &mut self.jobs);
         let cached = self.tier.write(page, after, tier_io)?;
         let group = self.send_groups(io.media);
         let Some(done) = cached else { return self.extend(Kind::Past, (page.lpn, page.from), after, io) };
@@ -455,12 +444,7 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
                 disks: io.media.disks(),
             });
         }
-        self.tier.end(&mut TierIo {
-            media: &mut *io.media,
-            hook: &mut io.hook,
-            jobs: &mut self.jobs,
-            start: io.start,
-        })?;
+        self.tier.end(&mut TierIo::of_level(io, &mut self.jobs))?;
         self.send_groups(io.media);
         Ok(Duration::ZERO)
     }
@@ -483,10 +467,7 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
     }
 
     fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
-        self.tier.work_idle(
-            die,
-            &mut TierIo { media: &mut *io.media, hook: &mut io.hook, jobs: &mut self.jobs, start: io.start },
-        )
+        self.tier.work_idle(die, &mut TierIo::of_level(io, &mut self.jobs))
     }
 
     fn restart<H: GcHook>(&mut self, _: Time, _: &mut Io<'_, M, H>) -> Result<LostPages, M::Error> {

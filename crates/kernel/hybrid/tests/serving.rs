@@ -6,7 +6,7 @@ use coflash_ftl::{CopyAll, Coverage, FreeMark, FtlConfig, GcConfig, Io, PageRead
 use coflash_hybrid::{Hybrid, HybridConfig, HybridParts};
 use coflash_level::{Command, Crossing, Level, Op};
 use coflash_media::disk::Disks;
-use coflash_media::{CacheTimings, Finished, Geometry, SimulatedMedia, Tag, Timeline, Timing, When};
+use coflash_media::{CacheTimings, Finished, Geometry, Tag, Timeline, Timing, When};
 use serde_json::json;
 
 const PAGE_BYTES: u64 = 4096;

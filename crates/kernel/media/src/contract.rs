@@ -26,6 +26,23 @@ pub trait Clock {
     fn known(&self, when: Self::When) -> Option<Time>;
 }
 
+/// A media whose operations act at once: it has no moments.
+pub trait Immediate {}
+
+impl<M: Immediate> Clock for M {
+    type When = ();
+
+    #[inline(always)]
+    fn later(&self, (): (), _: Duration) {}
+
+    #[inline(always)]
+    fn both(&mut self, (): (), (): ()) {}
+
+    fn known(&self, (): ()) -> Option<Time> {
+        None
+    }
+}
+
 /// Flash memory. After a failed program, copy or erase, later ones fail, too: the device is read-only.
 ///
 /// The firmware changes its map only after the program that it depends on has succeeded, so after a failure

@@ -36,7 +36,7 @@ mod tournament;
 mod untimed;
 
 pub use contents::{Contents, FoundPage};
-pub use contract::{Backed, Clock, Flash, HostPage, Media, Nvm, Transfer};
+pub use contract::{Backed, Clock, Flash, HostPage, Immediate, Media, Nvm, Transfer};
 pub use geometry::{BlockId, Cell, DieId, Geometry, Ppn};
 pub use moment::{Finished, Tag, When};
 pub use operation::{Access, Cause, Memory, Mode, Oob, Place, Run, Slot};

@@ -43,7 +43,7 @@ impl When {
 /// The receiver of the report of a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub enum Tag {
-    /// A part of a request, as given to [`SimulatedMedia::tell`](crate::SimulatedMedia::tell).
+    /// A part of a request, as given to [`Timeline::tell`](crate::Timeline::tell).
     Part(u32),
     /// A level, with a tag given to [`Backed::transfer`](crate::Backed::transfer), for instance.
     Level(u32),

@@ -1,26 +1,13 @@
 //! A media that does nothing and takes no time, for warming up a device.
 
-use crate::{Access, BlockId, Cause, Clock, DieId, Flash, Nvm, Oob, Place, Ppn, Slot};
-use coflash_base::{Duration, Time};
+use crate::{Access, BlockId, Cause, DieId, Flash, Immediate, Nvm, Oob, Place, Ppn, Slot};
 use std::convert::Infallible;
 
 /// A media that does nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Untimed;
 
-impl Clock for Untimed {
-    type When = ();
-
-    #[inline(always)]
-    fn later(&self, (): (), _: Duration) {}
-
-    #[inline(always)]
-    fn both(&mut self, (): (), (): ()) {}
-
-    fn known(&self, (): ()) -> Option<Time> {
-        None
-    }
-}
+impl Immediate for Untimed {}
 
 impl Flash for Untimed {
     type Error = Infallible;

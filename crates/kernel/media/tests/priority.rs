@@ -4,7 +4,7 @@ use coflash_base::seed::{RngExt, Seed};
 use coflash_base::{Duration, Lpn, Time};
 use coflash_media::{
     BlockId, CacheTimings, Cause, Cell, Channel, Finished, Flash, Geometry, Mode, Nvm, Oob, Place, Ppn,
-    ReadPriority, SimulatedMedia, Tag, Timeline, Timing, When,
+    ReadPriority, Tag, Timeline, Timing, When,
 };
 use std::convert::Infallible;
 

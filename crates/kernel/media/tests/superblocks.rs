@@ -4,7 +4,7 @@ use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_base::{Duration, Lpn, Time};
 use coflash_media::{
     BlockId, CacheTimings, Cause, Channel, Finished, Flash, Geometry, Mode, Oob, Place, Ppn, ReadPriority,
-    Run, SimulatedMedia, Tag, Timeline, Timing, When,
+    Run, Tag, Timeline, Timing, When,
 };
 use std::collections::VecDeque;
 use std::convert::Infallible;

@@ -3,8 +3,8 @@
 use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_base::{Duration, Lpn, Time};
 use coflash_media::{
-    BlockId, CacheTimings, Cause, Channel, Finished, Flash, Geometry, Mode, Oob, Place, Planes, Ppn,
-    SimulatedMedia, Tag, Timeline, Timing, When,
+    BlockId, CacheTimings, Cause, Channel, Finished, Flash, Geometry, Mode, Oob, Place, Planes, Ppn, Tag,
+    Timeline, Timing, When,
 };
 use std::convert::Infallible;
 

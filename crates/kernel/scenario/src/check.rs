@@ -32,7 +32,6 @@ impl Scenario {
         self.check_cache()?;
         self.link.check()?;
         self.host.check()?;
-        self.check_endurance()?;
         self.check_replay()?;
         self.check_workload()?;
         self.check_precondition()?;
@@ -87,18 +86,6 @@ impl Scenario {
         Err(Misfit::new(key, problem))
     }
 
-    fn check_endurance(&self) -> Result<(), Misfit> {
-        for (key, number) in [
-            ("endurance.rated_cycles", self.endurance.cycles(self.flash.cell)),
-            ("endurance.warranty_years", self.endurance.warranty_years),
-        ] {
-            if number == 0 {
-                return Err(Misfit::out_of_range(key, number, "at least 1"));
-            }
-        }
-        Ok(())
-    }
-
     fn check_replay(&self) -> Result<(), Misfit> {
         let (depth, scale) = (self.replay.queue_depth, self.replay.time_scale);
         if !(1..=1 << 20).contains(&depth) {
@@ -112,14 +99,6 @@ impl Scenario {
 
     fn check_workload(&self) -> Result<(), Misfit> {
         let workload = &self.workload;
-        for (key, is_none) in [
-            ("workload.requests_max", workload.requests_max == Some(0)),
-            ("workload.repeat", workload.repeat == Some(0)),
-        ] {
-            if is_none {
-                return Err(Misfit::out_of_range(key, 0, "at least 1"));
-            }
-        }
         if workload.has_jobs() {
             if self.replay.mode == Some(ReplayMode::Open) {
                 return Err(Misfit::new(

@@ -8,7 +8,7 @@
 //! | keys and hash of a scenario | `scenario.rs`; the type of a table lies in the crate that it configures |
 //! | the reader, errors with key and nearest match | `read.rs` |
 //! | earlier spellings of keys | `renamed.rs` |
-//! | changes of single keys | `set.rs` |
+//! | changes of single keys | `set.rs`; values by their dotted keys `dotted.rs` |
 //! | a fraction of the blocks | `scale.rs` |
 //! | contradictions | `check.rs`, and the constructors of the levels |
 //! | keys without effect | `effect.rs` |
@@ -18,6 +18,7 @@
 
 mod built_in;
 mod check;
+mod dotted;
 mod effect;
 mod endurance;
 mod energy;

@@ -1,5 +1,6 @@
 //! Keys with an earlier spelling, which is read until version 0.4 and told.
 
+use crate::dotted::{assign, holder, take};
 use crate::scenario::Scenario;
 use coflash_base::read::without_nulls;
 use serde_json::Value as Json;
@@ -36,12 +37,12 @@ pub(crate) fn renew(table: &mut Table) -> Vec<String> {
     }
     for (earlier, key, names) in RENAMED {
         let Some(value) = take(table, earlier) else { continue };
-        let (choice, parameter) = key.rsplit_once('.').expect("a parameter of a choice");
+        let (choice, _) = key.rsplit_once('.').expect("a parameter of a choice");
         let chosen = chosen(table, choice);
         if names.contains(&chosen.as_str()) {
-            if let Some(parameters) = parameters(table, choice, chosen) {
-                parameters.insert(parameter.to_owned(), value);
-            }
+            // What is no choice is refused when it is read.
+            let named = assign(table, &format!("{choice}.name"), Value::String(chosen));
+            let _ = named.and_then(|()| assign(table, key, value));
             sentences.push(format!("{earlier} is an earlier spelling, and was read as {key}."));
         } else {
             let names = names.join(" or ");
@@ -51,18 +52,6 @@ pub(crate) fn renew(table: &mut Table) -> Vec<String> {
         }
     }
     sentences
-}
-
-/// The table that holds a key, and its last part.
-fn holder<'a, 'k>(table: &'a mut Table, key: &'k str) -> Option<(&'a mut Table, &'k str)> {
-    let (above, last) = key.rsplit_once('.')?;
-    let within = above.split('.').try_fold(table, |table, part| table.get_mut(part)?.as_table_mut())?;
-    Some((within, last))
-}
-
-fn take(table: &mut Table, key: &str) -> Option<Value> {
-    let (table, last) = holder(table, key)?;
-    table.remove(last)
 }
 
 /// The name that is chosen, or the one by default.
@@ -76,16 +65,4 @@ fn chosen(table: &mut Table, choice: &str) -> String {
         let name = default.pointer(&format!("/{}/name", choice.replace('.', "/")));
         name.and_then(Json::as_str).unwrap_or_default().to_owned()
     })
-}
-
-/// The choice as a table of its name and its parameters.
-fn parameters<'a>(table: &'a mut Table, choice: &str, name: String) -> Option<&'a mut Table> {
-    let (table, last) = holder(table, choice)?;
-    let entry = table.entry(last).or_insert_with(|| Value::Table(Table::new()));
-    if !entry.is_table() {
-        *entry = Value::Table(Table::new());
-    }
-    let parameters = entry.as_table_mut()?;
-    parameters.entry("name").or_insert(Value::String(name));
-    Some(parameters)
 }

@@ -13,21 +13,15 @@ pub enum ReplayMode {
     Closed,
 }
 
-/// The replay of the workload.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ReplayConfig {
-    /// Issue times: those of the workload (open), or set by the completions (closed). Default: closed for a workload whose
-    /// requests all arrive at the same time, be it generated or a trace without times, else open.
-    pub mode: Option<ReplayMode>,
-    /// Outstanding requests in a closed loop.
-    pub queue_depth: u32,
-    /// Factor on the arrival times in an open loop; 0.5 doubles the speed.
-    pub time_scale: f64,
-}
-
-impl Default for ReplayConfig {
-    fn default() -> Self {
-        Self { mode: None, queue_depth: 32, time_scale: 1.0 }
+coflash_base::config! {
+    /// The replay of the workload.
+    pub struct ReplayConfig {
+        /// Issue times: those of the workload (open), or set by the completions (closed). Default: closed for a workload whose
+        /// requests all arrive at the same time, be it generated or a trace without times, else open.
+        pub mode: Option<ReplayMode>,
+        /// Outstanding requests in a closed loop.
+        pub queue_depth: u32 = 32,
+        /// Factor on the arrival times in an open loop; 0.5 doubles the speed.
+        pub time_scale: f64 = 1.0,
     }
 }

@@ -1,5 +1,6 @@
 //! Changes of single keys of a scenario: `gc.victim=fifo`, `cache.size=64MiB`.
 
+use crate::dotted::{assign, take};
 use crate::read::ScenarioError;
 use crate::scenario::Scenario;
 use crate::workload::Requests;
@@ -94,10 +95,7 @@ fn kind_of_workload(key: &str) -> Option<&str> {
 
 /// Remove a key, so that it has its default; one that is not there is read with a value, to tell whether there is such a key.
 fn remove(root: &mut Table, key: &str) -> Result<(), ScenarioError> {
-    let (path, last) = key.rsplit_once('.').unwrap_or(("", key));
-    let mut parts = path.split('.').filter(|part| !part.is_empty());
-    let table = parts.try_fold(&mut *root, |table, part| table.get_mut(part).and_then(Value::as_table_mut));
-    if table.and_then(|table| table.remove(last)).is_none() {
+    if take(root, key).is_none() {
         let mut probe = root.clone();
         assign(&mut probe, key, Value::Boolean(false))?;
         read_table::<Scenario>(probe)
@@ -113,37 +111,4 @@ fn parse_value(text: &str) -> Value {
         .ok()
         .and_then(|mut table| if table.len() == 1 { table.remove("value") } else { None })
         .unwrap_or_else(|| Value::String(text.to_owned()))
-}
-
-fn assign(root: &mut Table, key: &str, value: Value) -> Result<(), ScenarioError> {
-    let mut keys: Vec<&str> = key.split('.').collect();
-    let last = keys.pop().filter(|last| !last.is_empty()).ok_or_else(|| {
-        ScenarioError::whole(format!("\"{key}\" was given; a key such as cache.size is allowed"))
-    })?;
-    let mut table = &mut *root;
-    for part in keys {
-        let entry = table.entry(part).or_insert_with(|| Value::Table(Table::new()));
-        // A policy may be given by its bare name: `cooperation = "cdm"`, then `cooperation.removable_weight`.
-        if let Value::String(name) = entry {
-            let name = std::mem::take(name);
-            *entry = Value::Table(Table::from_iter([("name".to_owned(), Value::String(name))]));
-        }
-        table = entry
-            .as_table_mut()
-            .ok_or_else(|| ScenarioError::new(key, format!("\"{part}\" is a value and has no keys")))?;
-    }
-    // A policy is named alone, too: `cooperation=cdm` is `cooperation.name=cdm`.
-    let is_policy = |entry: Option<&Value>| entry.is_some_and(|policy| policy.get("name").is_some());
-    if value.is_str() && is_policy(table.get(last)) {
-        return assign(root, &format!("{key}.name"), value);
-    }
-    // The parameters of the previous policy do not apply to the new one.
-    if last == "name"
-        && table.get("name").is_some_and(|before| *before != value)
-        && table.get("seed").is_none()
-    {
-        table.clear();
-    }
-    table.insert(last.to_owned(), value);
-    Ok(())
 }

@@ -8,6 +8,7 @@ use coflash_workload::synthetic::SyntheticConfig;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::num::{NonZeroU32, NonZeroU64};
 
 /// The treatment of addresses beyond the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -33,9 +34,9 @@ pub struct WorkloadConfig {
     /// Treatment of addresses beyond the device.
     pub remap: Remap,
     /// Number of rounds through the workload.
-    pub repeat: Option<u32>,
+    pub repeat: Option<NonZeroU32>,
     /// Upper limit on the number of requests, all rounds included.
-    pub requests_max: Option<u64>,
+    pub requests_max: Option<NonZeroU64>,
 }
 
 /// What makes the requests of a run.
@@ -96,9 +97,9 @@ struct Keys {
     remap: Remap,
     /// Number of rounds through the workload: the same requests at the same addresses; each round begins at the last arrival
     /// of the previous one. Default: 1.
-    repeat: Option<u32>,
+    repeat: Option<NonZeroU32>,
     /// Upper limit on the number of requests, all rounds included.
-    requests_max: Option<u64>,
+    requests_max: Option<NonZeroU64>,
 }
 
 impl TryFrom<Keys> for WorkloadConfig {
@@ -196,6 +197,12 @@ impl WorkloadConfig {
     /// Whether the workload is generated and all its requests arrive at once, so that it has no times of its own.
     pub(crate) fn arrives_at_once(&self) -> bool {
         self.has_jobs() || self.generated().is_some_and(|part| part.arrives_at_once())
+    }
+
+    /// The most requests of a run, all rounds included.
+    #[must_use]
+    pub fn most_requests(&self) -> u64 {
+        self.requests_max.map_or(u64::MAX, NonZeroU64::get)
     }
 
     /// The input files of a run.

@@ -27,34 +27,21 @@ pub enum Pattern {
     RandomWrite,
 }
 
-/// DiskSim's generator, with the parameters of the published runs as defaults.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct DiskSimConfig {
-    /// The published workload: reads or writes, sequential or random.
-    pub pattern: Pattern,
-    /// Number of requests. DiskSim's own statistics omit the last issued request.
-    pub requests: u64,
-    /// Size of the address space.
-    pub space: Bytes,
-    /// Blocking factor: sizes and positions are multiples of this.
-    pub block: Bytes,
-    /// Mean of the exponential distribution of sizes, before rounding up to a block.
-    pub size_mean: Bytes,
-    /// Interarrival times are uniformly distributed from 0 to this.
-    pub interarrival_max: coflash_base::Duration,
-}
-
-impl Default for DiskSimConfig {
-    fn default() -> Self {
-        Self {
-            pattern: Pattern::default(),
-            requests: 249_999,
-            space: Bytes { count: 7_018_904 * 512 },
-            block: Bytes { count: 4096 },
-            size_mean: Bytes { count: 4096 },
-            interarrival_max: coflash_base::Duration { ns: 1_000_000 },
-        }
+coflash_base::config! {
+    /// DiskSim's generator, with the parameters of the published runs as defaults.
+    pub struct DiskSimConfig {
+        /// The published workload: reads or writes, sequential or random.
+        pub pattern: Pattern,
+        /// Number of requests. DiskSim's own statistics omit the last issued request.
+        pub requests: u64 = 249_999,
+        /// Size of the address space.
+        pub space: Bytes = Bytes { count: 7_018_904 * 512 },
+        /// Blocking factor: sizes and positions are multiples of this.
+        pub block: Bytes = Bytes { count: 4096 },
+        /// Mean of the exponential distribution of sizes, before rounding up to a block.
+        pub size_mean: Bytes = Bytes { count: 4096 },
+        /// Interarrival times are uniformly distributed from 0 to this.
+        pub interarrival_max: coflash_base::Duration = coflash_base::Duration { ns: 1_000_000 },
     }
 }
 

@@ -8,38 +8,66 @@
 /// The largest draw of 32 bits.
 pub const MAX32: f64 = u32::MAX as f64;
 
-/// A generator of 32 bits (taus88).
-#[derive(Clone, Debug)]
-pub struct Rand32([u32; 3]);
+/// A kind of combined Tausworthe generators.
+#[derive(Clone, Copy, Debug)]
+pub struct Tausworthe<const PARTS: usize> {
+    /// The bits of a number, set.
+    pub word: u64,
+    /// The factor between the seeds of successive parts.
+    pub seed_step: u64,
+    /// Of each part the least seed, the first and second shift, the bits that are dropped, and the third shift.
+    pub parts: [(u64, u32, u32, u64, u32); PARTS],
+}
 
-impl Rand32 {
-    /// Make the generator of a seed, and warm it up.
+impl<const PARTS: usize> Tausworthe<PARTS> {
+    /// The state of a generator of this seed, warmed up.
     #[must_use]
-    pub fn new(seed: u64) -> Self {
-        let seed = seed as u32;
-        let mut last = 53_u32;
-        let state = [1, 7, 15].map(|least| {
-            last = last.wrapping_mul(69069) ^ seed;
+    pub fn seeded(self, seed: u64) -> [u64; PARTS] {
+        let mut last = 53;
+        let mut state = self.parts.map(|(least, ..)| {
+            last = (self.seed_step.wrapping_mul(last) ^ seed) & self.word;
             last = if last < least { last + least } else { last };
             last
         });
-        let mut rand = Self(state);
         for _ in 0..6 {
-            rand.draw();
+            self.draw(&mut state);
         }
-        rand
+        state
+    }
+
+    /// Draw a number.
+    #[inline(always)]
+    pub fn draw(self, state: &mut [u64; PARTS]) -> u64 {
+        for (part, (_, first, second, dropped, third)) in state.iter_mut().zip(self.parts) {
+            let kept = (*part & dropped.wrapping_neg()) << third;
+            *part = (kept ^ (((*part << first) ^ *part) & self.word) >> second) & self.word;
+        }
+        state.iter().fold(0, |all, part| all ^ part)
+    }
+}
+
+/// The generator of 32 bits (taus88).
+const TAUS88: Tausworthe<3> = Tausworthe {
+    word: u32::MAX as u64,
+    seed_step: 69069,
+    parts: [(1, 13, 19, 2, 12), (7, 2, 25, 8, 4), (15, 3, 11, 16, 17)],
+};
+
+/// A generator of 32 bits.
+#[derive(Clone, Debug)]
+pub struct Rand32([u64; 3]);
+
+impl Rand32 {
+    /// Make the generator of a seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self(TAUS88.seeded(seed))
     }
 
     /// Draw 32 bits.
     #[inline]
     pub fn draw(&mut self) -> u32 {
-        let [a, b, c] = self.0;
-        self.0 = [
-            ((a & !1) << 12) ^ (((a << 13) ^ a) >> 19),
-            ((b & !7) << 4) ^ (((b << 2) ^ b) >> 25),
-            ((c & !15) << 17) ^ (((c << 3) ^ c) >> 11),
-        ];
-        self.0[0] ^ self.0[1] ^ self.0[2]
+        TAUS88.draw(&mut self.0) as u32
     }
 
     /// Draw a whole number below `count`.

@@ -28,14 +28,20 @@ pub struct Criterion {
     pub is_share: bool,
 }
 
+/// The slope of the best straight line through values at equal distances.
+pub fn slope<'a>(values: impl IntoIterator<Item = &'a f64, IntoIter: ExactSizeIterator + Clone>) -> f64 {
+    let values = values.into_iter();
+    let middle = (values.len() as f64 - 1.0) / 2.0;
+    let places = || (0..values.len()).map(|place| place as f64 - middle);
+    let products: f64 = places().zip(values.clone()).map(|(place, value)| place * value).sum();
+    products / places().map(|place| place * place).sum::<f64>()
+}
+
 impl Criterion {
     fn is_met(self, values: &VecDeque<f64>) -> bool {
-        let count = values.len() as f64;
-        let (mean, middle) = (values.iter().sum::<f64>() / count, (count - 1.0) / 2.0);
-        let places = || (0..values.len()).map(|place| place as f64 - middle);
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
         let found = if self.is_slope {
-            let products: f64 = places().zip(values).map(|(place, value)| place * value).sum();
-            (products / places().map(|place| place * place).sum::<f64>()).abs()
+            slope(values).abs()
         } else {
             values.iter().map(|value| (value - mean).abs()).fold(0.0, f64::max)
         };

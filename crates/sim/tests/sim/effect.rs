@@ -128,7 +128,7 @@ fn keys_change_nothing_without_their_condition_and_something_with_it() {
     }
     assert_eq!(wrong, [] as [&str; 0]);
     let is_told =
-        |(key, needs): &(&str, &str)| told.iter().any(|note| note.contains(key) && note.ends_with(needs));
+        |(key, needs): &(&str, String)| told.iter().any(|note| note.contains(key) && note.ends_with(needs));
     let untested: Vec<_> =
         conditional_keys().filter(|row| !is_told(row) && row.0 != "workload.trace_options").collect();
     assert_eq!(untested, []);

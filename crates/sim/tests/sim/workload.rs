@@ -44,7 +44,7 @@ fn a_repeated_workload_is_counted_as_often() {
     assert_eq!(time_ns - once[2], 3 * 3000 * 10_000_000);
     assert_eq!(counted("repeat = 4\nrequests_max = 7000")[0], 7000);
     let error = small("[workload]\nrepeat = 0").unwrap_err().to_string();
-    assert_eq!(error, "workload.repeat: 0 was given; at least 1 is allowed");
+    assert_eq!(error, "workload.repeat: 0 was given; a whole number from 1 to 4294967295 is allowed");
 }
 
 #[test]

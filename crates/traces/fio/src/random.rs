@@ -4,7 +4,7 @@
 //! maximally equidistributed combined LFSR generators" (1999) for 64 bits; fio 3.33 for seeds and warm-up. Cost: some ten
 //! instructions a draw.
 
-use coflash_workload::skewed::{MAX32, Rand32};
+use coflash_workload::skewed::{MAX32, Rand32, Tausworthe};
 
 /// The multiplier between the seeds of a job.
 const SEED_STEP: u64 = 0x9e37_0001;
@@ -98,59 +98,36 @@ pub(super) fn name_hash(name: &str) -> u32 {
     words[2]
 }
 
-/// A generator of 64 bits (taus258).
-#[derive(Clone, Debug)]
-pub(super) struct Rand64([u64; 5]);
-
-impl Rand64 {
-    fn new(seed: u64) -> Self {
-        let mut last = 53_u64;
-        let state = [1, 7, 15, 33, 49].map(|least| {
-            last = last.wrapping_mul(6_906_969_069) ^ seed;
-            last = if last < least { last + least } else { last };
-            last
-        });
-        let mut rand = Self(state);
-        for _ in 0..6 {
-            rand.draw();
-        }
-        rand
-    }
-
-    #[inline]
-    fn draw(&mut self) -> u64 {
-        // (first shift, second shift, bits that are dropped, third shift) of each part.
-        const PARTS: [(u32, u32, u64, u32); 5] = [
-            (1, 53, 2, 10),
-            (24, 50, 512, 5),
-            (3, 23, 4096, 29),
-            (5, 24, 131_072, 23),
-            (3, 33, 8_388_608, 8),
-        ];
-        for (part, (first, second, dropped, third)) in self.0.iter_mut().zip(PARTS) {
-            *part = ((*part & dropped.wrapping_neg()) << third) ^ (((*part << first) ^ *part) >> second);
-        }
-        self.0.iter().fold(0, |all, part| all ^ part)
-    }
-}
+/// The generator of 64 bits (taus258).
+const TAUS258: Tausworthe<5> = Tausworthe {
+    word: u64::MAX,
+    seed_step: 6_906_969_069,
+    parts: [
+        (1, 1, 53, 2, 10),
+        (7, 24, 50, 512, 5),
+        (15, 3, 23, 4096, 29),
+        (33, 5, 24, 131_072, 23),
+        (49, 3, 33, 8_388_608, 8),
+    ],
+};
 
 /// The generator of places and sizes: of 32 bits, or of 64 (`random_generator=tausworthe64`).
 #[derive(Clone, Debug)]
 pub(super) enum Rand {
     Short(Rand32),
-    Long(Rand64),
+    Long([u64; 5]),
 }
 
 impl Rand {
     pub(super) fn new(seed: u64, long: bool) -> Self {
-        if long { Self::Long(Rand64::new(seed)) } else { Self::Short(Rand32::new(seed)) }
+        if long { Self::Long(TAUS258.seeded(seed)) } else { Self::Short(Rand32::new(seed)) }
     }
 
     #[inline]
     pub(super) fn draw(&mut self) -> u64 {
         match self {
             Self::Short(rand) => rand.draw().into(),
-            Self::Long(rand) => rand.draw(),
+            Self::Long(state) => TAUS258.draw(state),
         }
     }
 
@@ -160,7 +137,7 @@ impl Rand {
         const UNIT32: f64 = 1.0 / (MAX32 + 1.0);
         match self {
             Self::Short(rand) => f64::from(rand.draw()) * UNIT32,
-            Self::Long(rand) => rand.draw() as f64 * (UNIT32 * UNIT32),
+            Self::Long(state) => TAUS258.draw(state) as f64 * (UNIT32 * UNIT32),
         }
     }
 

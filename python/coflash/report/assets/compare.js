@@ -1,6 +1,6 @@
 // Two runs side by side; and how a run is run again.
 
-const pair = { a: 0, b: 0, whole: false };
+const pair = { a: 0, b: 0 };
 
 /** @type {(id: string, label: string, chosen: Run, act: (run: Run) => void) => HTMLElement} */
 function runMenu(id, label, chosen, act) {
@@ -10,30 +10,20 @@ function runMenu(id, label, chosen, act) {
 /** @type {(place: HTMLElement) => void} */
 function buildCompare(place) {
   if (runs.length < 2) return place.remove();
-  const found = question ? pairs(question.key, question.from, question.to) : [];
-  [pair.a, pair.b] = found[Math.floor(found.length / 2)] ?? [0, runs.length - 1];
+  const chosen = question ? pairs(question.key, question.from, question.to) : [];
+  [pair.a, pair.b] = chosen[Math.floor(chosen.length / 2)] ?? [0, runs.length - 1];
+  const swap = () => {
+    [pair.a, pair.b] = [pair.b, pair.a];
+    [$("#run-a").value, $("#run-b").value] = [pair.a, pair.b];
+    fillCompare();
+  };
   place.append(
     el("div", { class: "fields" },
       runMenu("run-a", "A", pair.a, (run) => { pair.a = run; fillCompare(); }),
-      el("button", {
-        type: "button", class: "swap", "aria-label": "Swap A and B", click: () => {
-          [pair.a, pair.b] = [pair.b, pair.a];
-          [$("#run-a").value, $("#run-b").value] = [pair.a, pair.b];
-          fillCompare();
-        },
-      }, "⇄"),
+      el("button", { type: "button", class: "swap", "aria-label": "Swap A and B", click: swap }, "⇄"),
       runMenu("run-b", "B", pair.b, (run) => { pair.b = run; fillCompare(); })),
-    el("div", { id: "differences" }), el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Measures of A and B" }, el("table", { id: "compared" })),
-    el("div", { class: "above after" },
-      el("button", {
-        type: "button", id: "all-measures", "aria-expanded": "false", "aria-controls": "compared", click: (/** @type {{ target: HTMLElement }} */ { target }) => {
-          pair.whole = !pair.whole;
-          target.setAttribute("aria-expanded", String(pair.whole));
-          target.textContent = pair.whole ? "Only the main measures" : "Every measure";
-          $("#compared .rest").hidden = !pair.whole;
-        },
-      }, "Every measure"),
-      el("button", { type: "button", click: saveCompare }, "CSV")));
+    el("div", { id: "compared" }),
+    el("div", { class: "above after" }, el("button", { type: "button", click: saveCompare }, "CSV")));
   fillCompare();
   return undefined;
 }
@@ -50,28 +40,25 @@ function fillCompare() {
   const { a, b } = pair;
   const [ours, theirs] = [asMap(a), asMap(b)];
   const paths = [...new Set([...ours.keys(), ...theirs.keys()])].filter((path) => ours.get(path) !== theirs.get(path));
-  const head = el("thead", {}, el("tr", {}, ...["key", "A", "B"].map((name) => el("th", { scope: "col", class: "text" }, name))));
-  $("#differences").replaceChildren(paths.length
-    ? el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Differences of the scenarios" }, el("table", { class: "code" }, el("caption", {}, "What differs in their scenarios"), head,
-      el("tbody", {}, ...paths.map((path) => el("tr", {}, el("th", { scope: "row" }, path),
-        ...[ours, theirs].map((scenario) => el("td", { class: "text" }, scenario.get(path) ?? NONE)))))))
-    : el("p", {}, "Their scenarios are the same."));
-  const rows = metrics.filter((metric) => metric.headline || metric.values[a] !== metric.values[b]);
-  const row = (/** @type {Metric} */ metric) => {
-    const relative = change(metric.values[b], metric.values[a]);
-    const word = verdict(metric, relative);
-    return el("tr", {}, el("th", { scope: "row" }, metric.label), el("td", {}, show(metric.values[a], metric.unit)),
-      el("td", {}, show(metric.values[b], metric.unit)),
-      el("td", { class: word }, relative == null ? NONE : showChange(relative), word ? el("span", { class: "unseen" }, ` ${word}`) : null));
+  /** @type {(metric: Metric) => TableCell[]} */
+  const row = ({ label, unit, values, better }) => {
+    const relative = change(values[b], values[a]);
+    return [label, show(values[a], unit), show(values[b], unit), changeCell(relative == null ? NONE : showChange(relative), verdict(better, relative))];
   };
-  const [first, rest] = [rows.filter((metric) => metric.headline), rows.filter((metric) => !metric.headline)];
-  $("#compared").replaceChildren(el("caption", {}, "What they counted, and the change from A to B"),
-    el("thead", {}, el("tr", {}, el("th", { scope: "col", class: "text" }, "measure"), ...["A", "B", "change"].map((name) => el("th", { scope: "col" }, name)))),
-    el("tbody", {}, ...first.map(row)), el("tbody", { class: "rest", hidden: !pair.whole }, ...rest.map(row)));
+  /** @type {(headline: boolean) => HTMLElement} */
+  const table = (headline) => scrolled("Measures of A and B", "What they counted, and the change from A to B", ["measure", "A", "B", "change"],
+    [metrics.filter((metric) => metric.headline === headline && (headline || metric.values[a] !== metric.values[b])).map(row)]);
+  $("#compared").replaceChildren(
+    paths.length
+      ? scrolled("Differences of the scenarios", "What differs in their scenarios", ["key", "A", "B"],
+        [paths.map((path) => [path, [ours.get(path) ?? NONE, "text"], [theirs.get(path) ?? NONE, "text"]])], "code")
+      : el("p", {}, "Their scenarios are the same."),
+    table(true),
+    el("details", { id: "all-measures", open: $("#all-measures")?.open }, el("summary", {}, "Every measure that differs"), table(false)));
 }
 
 function saveCompare() {
-  const rows = metrics.map((metric) => [metric.path, metric.values[pair.a], metric.values[pair.b], change(metric.values[pair.b], metric.values[pair.a])]);
+  const rows = metrics.map(({ path, values }) => [path, values[pair.a], values[pair.b], change(values[pair.b], values[pair.a])]);
   download("compared.csv", csv(["metric", labels[pair.a], labels[pair.b], "change"], rows), "text/csv");
 }
 
@@ -112,7 +99,6 @@ function buildAgain(place) {
       ...(facts.remarks.length ? [el("ul", { class: "remarks" }, ...facts.remarks.map((remark) => el("li", {}, remark)))] : []),
       el("details", {}, el("summary", {}, "The whole scenario"), el("pre", { tabindex: 0 }, content)));
   };
-  if (runs.length > 1) place.append(el("div", { class: "fields" }, runMenu("run-again", "Run", pair.b, fill)));
-  place.append(body);
-  fill(runs.length > 1 ? pair.b : 0);
+  place.append(el("div", { class: "fields" }, runs.length > 1 ? runMenu("run-again", "Run", pair.b, fill) : null), body);
+  fill(pair.b);
 }

@@ -46,6 +46,22 @@ function menu(id, label, options, act, kind = "field") {
   return el("div", { class: kind }, el("label", { for: id }, label), select);
 }
 
+/**
+ * A table that is scrolled: its caption, its heads, and its parts of rows. A cell is a text, a text with a class, or an element.
+ * The first cell of a row is its head.
+ * @type {(label: string, caption: string, heads: string[], parts: TableCell[][][], kind?: string) => HTMLElement}
+ */
+function scrolled(label, caption, heads, parts, kind = "") {
+  const cell = (/** @type {TableCell} */ given, /** @type {number} */ place) => {
+    const [content, look] = Array.isArray(given) ? given : [given, ""];
+    return content instanceof HTMLTableCellElement ? content : el(place ? "td" : "th", { scope: place ? null : "row", class: look || null }, content);
+  };
+  return el("div", { class: `scroll ${kind}`, tabindex: 0, role: "region", "aria-label": label },
+    el("table", {}, el("caption", {}, caption),
+      el("thead", {}, el("tr", {}, ...heads.map((head, place) => el("th", { scope: "col", class: place ? null : "text" }, head)))),
+      ...parts.map((rows, part) => el("tbody", { class: part ? "rest" : null }, ...rows.map((row) => el("tr", {}, ...row.map(cell)))))));
+}
+
 // ---- Numbers as text: the same as in the terminal ----
 
 /** @type {(value: number, digits?: number) => string} */
@@ -99,21 +115,23 @@ function showChange(relative) {
 }
 
 // The word stands beside the colour, for those who do not see it.
-/** @type {(metric: Metric, relative: number | null) => string} */
-function verdict(metric, relative) {
-  if (!relative || metric.better === "neither") return "";
-  return relative < 0 === (metric.better === "less") ? "better" : "worse";
+/** @type {(better: Better, relative: number | null) => string} */
+function verdict(better, relative) {
+  if (!relative || better === "neither") return "";
+  return relative < 0 === (better === "less") ? "better" : "worse";
 }
 
-const T_975 = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131,
-  2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042];
+/** @type {(text: string, word: string, kind?: "td" | "dd") => HTMLElement} */
+function changeCell(text, word, kind = "td") {
+  return el(kind, { class: word || null }, text, word ? el("span", { class: "unseen" }, ` ${word}`) : null);
+}
 
 // The 95 % confidence interval of the mean of two values or more (Student's t), wider by what bins hide; a mean cannot be below `least`.
 /** @type {(values: number[], mean: number, hidden: number, least: number) => [number, number]} */
 function confidence(values, mean, hidden, least) {
   const n = values.length;
   const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1));
-  const half = (T_975[n - 2] ?? 1.96) * deviation / Math.sqrt(n) + hidden;
+  const half = (data.t[n - 2] ?? 1.96) * deviation / Math.sqrt(n) + hidden;
   return [Math.max(least, mean - half), mean + half];
 }
 
@@ -147,51 +165,17 @@ function scenarioLines(run) {
 
 // ---- Details: distributions and courses over time, decoded for the runs that are drawn ----
 
-const blob = $("#details").textContent.trim();
-const starts = (() => {
-  let bytes = 0;
-  return data.details.map((shape) => {
-    const start = bytes;
-    bytes += Math.ceil(floats(shape) * 4 / 12) * 12;
-    return start;
-  });
-})();
-/** @type {Map<Run, Details>} */
+/** @type {Map<string, Numbers>} */
 const decoded = new Map();
 
-/** @type {(shape: Shape) => number} */
-function floats([all, read, write, windows, , erases, sizes]) {
-  return 2 * (all + read + write) + windows * data.series.length + 2 * erases + 4 * sizes;
-}
-
-/** @type {(run: Run) => Details} */
-function details(run) {
-  const known = decoded.get(run);
+/** Numbers that `packed` in payload.py put into a text. @type {(text: string) => Numbers} */
+function unpacked(text) {
+  const known = decoded.get(text);
   if (known) return known;
-  const shape = data.details[run];
-  const start = starts[run] / 3 * 4;
-  const text = atob(blob.slice(start, start + Math.ceil(floats(shape) * 4 / 12) * 16));
-  const bytes = new DataView(Uint8Array.from(text, (letter) => letter.charCodeAt(0)).buffer);
-  let at = 0;
-  /** @type {(count: number) => Numbers} */
-  const take = (count) => Array.from({ length: count }, () => {
-    const number = bytes.getFloat32(at, true);
-    at += 4;
-    return Number.isFinite(number) ? number : null;
-  });
-  // Only series have gaps.
-  const full = /** @type {(count: number) => number[]} */ (take);
-  const [all, read, write, windows, windowNs, erases, sizes] = shape;
-  const times = (/** @type {number} */ count) => ({ ns: full(count), through: full(count) });
-  // In the order in which `_details` in payload.py puts them.
-  const found = {
-    all: times(all), read: times(read), write: times(write), windows, windowNs,
-    series: Object.fromEntries(data.series.map((name) => [name, take(windows)])),
-    erases: { from: full(erases), blocks: full(erases) },
-    divided: { atNs: full(sizes), clean: full(sizes), dirty: full(sizes), allowed: full(sizes) },
-  };
-  decoded.set(run, found);
-  return found;
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const numbers = [...new Float32Array(bytes.buffer)].map((number) => (Number.isFinite(number) ? number : null));
+  decoded.set(text, numbers);
+  return numbers;
 }
 
 // ---- Files ----
@@ -203,7 +187,7 @@ function download(name, content, type) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** @type {(columns: string[], rows: DataTable["rows"]) => string} */
+/** @type {(columns: string[], rows: Cell[][]) => string} */
 function csv(columns, rows) {
   const cell = (/** @type {unknown} */ value) => {
     const text = value == null ? "" : String(value);

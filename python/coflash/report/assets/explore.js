@@ -1,94 +1,74 @@
 // Any measure over any key that varied.
 
 const BY_MAX = 12;
+const RAMP = 11;
 
-const view = (() => {
-  const numbers = meant.filter((key) => key.numbers).sort((a, b) => b.texts.length - a.texts.length);
-  const named = meant.filter((key) => !key.numbers).sort((a, b) => b.texts.length - a.texts.length);
-  const x = numbers[0] ?? named[0] ?? keys[0];
-  const by = [question?.key, ...named, ...numbers].find((key) => key && key !== x && key.texts.length <= BY_MAX) ?? null;
-  const metric = metricAt.get("waf_host") ?? metrics[0];
-  const figures = /** @type {Figure[]} */ ([]);
-  return { x, by, metric, interval: "auto", axis: "zero", figures };
-})();
+const view = {
+  x: keys[data.first.over ?? 0],
+  by: data.first.by == null ? null : keys[data.first.by],
+  metric: metricAt.get("waf_host") ?? metrics[0],
+  interval: "auto",
+  axis: "zero",
+  figures: /** @type {Figure[]} */ ([]),
+};
 
 // How a value of the key by which lines are told apart looks: ordered ones by a ramp, others by the palette.
 /** @type {(key: Key, code: Code) => Look} */
 function lookOf(key, code) {
   const count = key.texts.length;
-  if (key.numbers && count > 3) return { ramp: code / (count - 1), symbol: code % SYMBOLS.length };
-  return { place: code, dash: code % DASHES.length, symbol: code };
+  const shape = MARKERS[code % MARKERS.length];
+  return key.numbers && count > 3 ? { color: `var(--ramp-${Math.round(code / (count - 1) * RAMP)})`, shape } : series(code, { dash: DASHES[code % DASHES.length], shape });
 }
 
-// The mean of runs and its interval: 95 % confidence where they differ in their seed alone, else least to most.
-/** @type {(metric: Metric, values: number[], ofSeeds: boolean) => { y: number, low?: number, high?: number, n: number }} */
-function spread(metric, values, ofSeeds) {
-  const n = values.length;
-  const mean = values.reduce((sum, value) => sum + value, 0) / n;
-  if (n === 1 || view.interval === "none") return { y: mean, n };
-  if (view.interval === "range" || (view.interval === "auto" && !ofSeeds)) {
-    return { y: mean, low: Math.min(...values), high: Math.max(...values), n };
-  }
-  const [low, high] = confidence(values, mean, metric.bin_width * mean, 0);
-  return { y: mean, low, high, n };
+// The ends of an interval of the mean: 95 % confidence where runs differ in their seed alone, else least to most.
+/** @type {(metric: Metric, values: number[], mean: number, ofSeeds: boolean) => number[]} */
+function spread(metric, values, mean, ofSeeds) {
+  if (values.length === 1 || view.interval === "none") return [];
+  if (view.interval === "range" || (view.interval === "auto" && !ofSeeds)) return [Math.min(...values), Math.max(...values)];
+  return confidence(values, mean, metric.bin_width * mean, 0);
+}
+
+/** Runs by a value, in the order of the values. @type {(members: Run[], value: (run: Run) => Code) => [Code, Run[]][]} */
+function groupsBy(members, value) {
+  /** @type {Map<Code, Run[]>} */
+  const groups = new Map();
+  for (const run of members) groups.set(value(run), [...(groups.get(value(run)) ?? []), run]);
+  return [...groups].sort(([a], [b]) => a - b);
 }
 
 // A line joins two points only if their runs are alike in all keys but those of the axis, the lines, and the seed.
-/** @type {(metric: Metric) => (Line & { points: (Point & { members: Run[] })[] })[]} */
+/** @type {(metric: Metric) => Point[]} */
 function explored(metric) {
   const { x, by } = view;
-  const rest = others();
-  /** @type {Map<Code, Map<Code, Run[]>>} */
-  const groups = new Map();
-  for (const run of filtered()) {
-    const value = metric.values[run];
-    if (value == null) continue;
-    const [line, at] = [by ? by.codes[run] : 0, x.codes[run]];
-    const places = groups.get(line) ?? new Map();
-    const members = places.get(at) ?? [];
-    members.push(run);
-    groups.set(line, places.set(at, members));
-  }
-  const lines = [...groups].sort(([a], [b]) => a - b).map(([line, at]) => ({
-    name: by ? by.texts[line] : metric.label,
-    look: by ? lookOf(by, line) : { place: 1, symbol: 0 },
-    markers: true,
-    points: [...at].sort(([a], [b]) => a - b).map(([code, members]) => {
-      const settings = [...new Set(members.map((run) => rest.map((key) => key.codes[run]).join()))].sort();
-      const point = { x: code, ...spread(metric, members.map((run) => metric.values[run] ?? 0), settings.length === 1) };
-      const range = point.low == null || point.n === 1 ? "" : ` (${show(point.low, metric.unit)} … ${show(point.high, metric.unit)}, ${point.n} runs)`;
-      return { ...point, members, settings: settings.join(";"), text: show(point.y, metric.unit) + range };
-    }).map((point, place, all) => ({ ...point, apart: place > 0 && all[place - 1].settings !== point.settings })),
-  }));
-  return lines.map((line) => ({ ...line, look: { ...line.look, points: line.points.every((point, place) => !place || point.apart) } }));
+  const measured = filtered().filter((run) => metric.values[run] != null);
+  return groupsBy(measured, (run) => by?.codes[run] ?? 0).flatMap(([line, ofLine]) => {
+    let [part, before] = [0, ""];
+    return groupsBy(ofLine, (run) => x.codes[run]).map(([code, members], place) => {
+      const values = members.map((run) => metric.values[run] ?? 0);
+      const settings = [...new Set(members.map((run) => others().map((key) => key.codes[run]).join()))].sort();
+      if (place && settings.join(";") !== before) part += 1;
+      before = settings.join(";");
+      const y = average(values, Number);
+      const [low, high] = spread(metric, values, y, settings.length === 1);
+      const range = low == null ? "" : ` (${show(low, metric.unit)} … ${show(high, metric.unit)}, ${members.length} runs)`;
+      return {
+        name: by ? by.texts[line] : metric.label, x: x.places[code], y, low, high, part, members, line, code,
+        text: show(y, metric.unit) + range, level: x.numbers ? x.numbers[code] : x.texts[code], runs: members.length,
+      };
+    });
+  });
 }
 
-/** @type {(metric: Metric, hidden: Set<string>, label: string) => Drawing} */
-function measureChart(metric, hidden, label) {
+/** @type {(metric: Metric, label: string) => Drawing} */
+function measureChart(metric, label) {
   const { x, by } = view;
-  const all = explored(metric);
-  if (!all.length) return "No run that matches the filter has this measure.";
-  const seen = all.filter((line) => !hidden.has(line.name));
-  const lines = seen.length ? seen : all;
-  const points = lines.flatMap((line) => line.points);
-  const values = points.flatMap((point) => [point.y, point.low ?? point.y, point.high ?? point.y].map(Number));
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  const log = view.axis === "log" && low > 0;
-  const zero = view.axis === "zero" && !log;
+  const rows = explored(metric);
+  if (!rows.length) return "No run that matches the filter has this measure.";
+  const looks = Object.fromEntries(rows.map(({ name, line }) => [name, by ? lookOf(by, line) : series(1, { shape: MARKERS[0] })]));
   return {
-    x: keyAxis(x, points.map((point) => point.x)),
-    y: { label, unit: metric.unit, log, low: zero ? Math.min(0, low) : low, high: zero ? Math.max(0, high) : high, show: (value) => show(value, metric.unit) },
-    lines,
-    legend: by ? all.map(({ name, look }) => ({ name, look })) : [],
-    summary: lines.map((line) => {
-      const [first, last] = [line.points[0], line.points[line.points.length - 1]];
-      return `${line.name}: ${show(first.y, metric.unit)} at ${x.texts[first.x]} to ${show(last.y, metric.unit)} at ${x.texts[last.x]}.`;
-    }).join(" "),
-    table: () => ({
-      columns: [...(by ? [by.path] : []), x.path, metric.path, "low", "high", "runs"],
-      rows: all.flatMap((line) => line.points.map((point) =>
-        [...(by ? [line.name] : []), x.numbers ? x.numbers[point.x] : x.texts[point.x], point.y, point.low ?? null, point.high ?? null, point.n])),
-    }),
+    kind: "lines", rows, looks, x: keyAxis(x, rows.map(({ code }) => code)),
+    y: { label, unit: metric.unit, log: view.axis === "log" && rows.every(({ y, low = y }) => low > 0), zero: view.axis === "zero" },
+    fields: { ...(by ? { [by.path]: "name" } : {}), [x.path]: "level", [metric.path]: "y", low: "low", high: "high", runs: "runs" },
   };
 }
 
@@ -101,11 +81,11 @@ function others() {
 // What stands for an interval, over what is averaged and of how many runs, and why points are not joined.
 /** @type {() => string} */
 function averagedOver() {
-  const points = explored(view.metric).flatMap((line) => line.points);
+  const points = explored(view.metric);
   if (!points.length) return "";
   const pooled = [...others(), ...(seedKey ? [seedKey] : [])]
     .filter((key) => points.some(({ members }) => new Set(members.map((run) => key.codes[run])).size > 1));
-  const counts = points.map((point) => point.members.length);
+  const counts = points.map(({ runs: count }) => count);
   const [least, most] = [Math.min(...counts), Math.max(...counts)];
   const seeds = pooled.every((key) => key === seedKey);
   const interval = { none: "no interval", range: "least to most" }[view.interval]
@@ -114,7 +94,7 @@ function averagedOver() {
   return [
     most === 1 ? "Each point is one run (n = 1)." : pooled.length ? mean : "",
     seeds ? "" : "Fix a key in the filter to see one value of it.",
-    points.some((point) => point.apart) ? `Points that are not joined differ in ${others().map((key) => key.label).join(", ")} as well.` : "",
+    points.some(({ part }) => part) ? `Points that are not joined differ in ${others().map((key) => key.label).join(", ")} as well.` : "",
   ].filter(Boolean).join(" ");
 }
 
@@ -123,6 +103,8 @@ function buildExplorer(place) {
   if (runs.length < 2 || !view.x) return place.remove();
   /** @type {(id: string, label: string, options: Node[], act: (value: string) => void) => HTMLElement} */
   const choice = (id, label, options, act) => menu(id, label, options, (value) => { act(value); fillExplorer(); writeAddress(); });
+  /** @type {(texts: Record<string, string>, chosen: string) => HTMLElement[]} */
+  const named = (texts, chosen) => Object.entries(texts).map(([value, text]) => option(text, value, value === chosen));
   /** @type {(chosen: Key | null, most: number) => HTMLElement[]} */
   const keyOptions = (chosen, most) => keys.flatMap((key, at) => (key.texts.length <= most ? option(key.label, at, key === chosen) : []));
   const sectionOf = new Map(data.sections.flatMap((section) => section.measures.map((measure) => [measure.path, section.title])));
@@ -143,17 +125,13 @@ function buildExplorer(place) {
       if (key && key === view.x) { view.x = view.by ?? keys.find((other) => other !== key) ?? key; $("#over").value = String(keys.indexOf(view.x)); }
       view.by = key === view.x ? null : key;
     }),
-    choice("interval", "Interval", [
-      ...[["automatic", "auto"], ["95 % confidence", "confidence"], ["least to most", "range"], ["none", "none"]]
-        .map(([text, value]) => option(text, value, value === view.interval)),
-    ], (value) => { view.interval = value; }),
-    choice("axis", "Axis", [["from zero", "zero"], ["fitted", "fitted"], ["logarithmic", "log"]]
-      .map(([text, value]) => option(text, value, value === view.axis)), (value) => { view.axis = value; }));
+    choice("interval", "Interval", named({ auto: "automatic", confidence: "95 % confidence", range: "least to most", none: "none" }, view.interval), (value) => { view.interval = value; }),
+    choice("axis", "Axis", named({ zero: "from zero", fitted: "fitted", log: "logarithmic" }, view.axis), (value) => { view.axis = value; }));
   const large = new Figure({
-    title: capital(view.metric.label), make: (_, hidden) => measureChart(view.metric, hidden, view.metric.label), height: (width) => (width < 480 ? 300 : 380),
+    title: capital(view.metric.label), make: () => measureChart(view.metric, view.metric.label), height: (width) => (width < 480 ? 330 : 420),
   });
   const small = metrics.filter((metric) => metric.headline && metric.values.some(Boolean)).map((metric) => new Figure({
-    metric, title: capital(metric.label), small: true, legend: false, height: () => 210, make: () => measureChart(metric, large.hidden, metric.unit === "ratio" ? "programs for each page" : ""),
+    metric, title: capital(metric.label), small: true, height: () => 210, make: () => measureChart(metric, metric.unit === "ratio" ? "programs for each page" : ""),
     onPick: () => {
       view.metric = metric;
       $("#metric").value = metric.path;
@@ -164,16 +142,6 @@ function buildExplorer(place) {
   view.figures = [large, ...small];
   place.append(controls, large.element,
     el("h3", { class: "sub" }, "The same for every measure"), el("div", { class: "grid" }, ...small.map((figure) => figure.element)));
-  const redraw = large.redraw.bind(large);
-  let seen = "";
-  // What its legend hides is hidden in the small ones, too.
-  large.redraw = () => {
-    redraw();
-    if (seen !== [...large.hidden].join()) {
-      seen = [...large.hidden].join();
-      small.forEach((figure) => figure.redraw());
-    }
-  };
   fillExplorer();
   return undefined;
 }

@@ -1,25 +1,185 @@
-// A figure: a chart with its legend, the values under the pointer or the arrow keys, and its files.
+// A figure: a chart that Vega draws, the values under the pointer or the arrow keys, its data, and its files. Charts are the
+// specifications of `charts.py`, whose holes are filled with axes and looks. Their colours are those of the style.
 
 /** @type {Figure[]} */
 const figures = [];
 const STEPS = new Map(Object.entries({ ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }));
 // In CSS pixels; the browser cannot say beforehand how wide paper is.
 const PAPER_WIDTH = 680;
+const LETTER = 6.6;
+const DATA_ROWS_MAX = 200;
+/** Units that are words. @type {Set<Unit>} */
+const COUNTED = new Set(["pages", "blocks", "requests"]);
 const still = matchMedia("(prefers-reduced-motion: reduce)");
+let onPaper = false;
+const { dashes: DASHES, markers: MARKERS } = data.charts;
 
-// `make(zoom)` gives the chart to draw, or a sentence where there is nothing to see. A figure is drawn when it comes near
-// the screen, and again whenever its width, its colours or its content change.
+/** @type {(place: number, more?: Partial<Look>) => Look} */
+function series(place, more = {}) {
+  return { color: `var(--series-${place % 8})`, ...more };
+}
+
+/** @type {(name: string, attributes?: Record<string, any>, ...children: Node[]) => SVGElement} */
+function svg(name, attributes = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+// The library comes packed, and is there before the first chart is.
+const library = (async () => {
+  const packed = Uint8Array.from(atob($("#library").textContent), (letter) => letter.charCodeAt(0));
+  const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  document.head.append(el("script", {}, await new Response(unpacked).text()));
+})();
+
+/** A specification drawn in a holder. @type {(spec: object, holder: HTMLElement) => Promise<any>} */
+async function drawn(spec, holder) {
+  await library;
+  const { view } = await vegaEmbed(holder, spec, {
+    // Errors alone are told: layers that have no rows are no mistake.
+    renderer: "svg", actions: false, ast: true, tooltip: false, defaultStyle: false, logLevel: 1,
+  });
+  return view;
+}
+
+/** What is in a hole, with what is beside it. @type {(node: any, holes: Record<string, any>) => any} */
+function filled(node, holes) {
+  if (Array.isArray(node)) return node.map((each) => filled(each, holes));
+  if (node === null || typeof node !== "object") return node;
+  const { hole, ...rest } = node;
+  const own = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, filled(value, holes)]));
+  return hole == null ? own : { ...holes[hole], ...own };
+}
+
+/** The specification of a chart. @type {(chart: Chart, rows: Row[], width: number, height: number, legend: boolean, title?: object) => object} */
+function specOf(chart, rows, width, height, legend, title) {
+  const names = Object.keys(chart.looks);
+  const all = Object.values(chart.looks);
+  const marked = all.some((look) => look.shape);
+  const columns = Math.floor(width / (LETTER * Math.max(0, ...names.map((name) => name.length)) + 40)) || 1;
+  const shown = legend && names.length > 1 ? { columns, labelLimit: width - 40, ...(marked || chart.kind === "bars" ? {} : { symbolSize: 200, symbolStrokeWidth: 1.6 }) } : null;
+  /** @type {(range: unknown[]) => object} */
+  const named = (range) => ({ field: "name", type: "nominal", title: null, legend: shown, scale: { domain: names, range } });
+  const colour = named(all.map((look) => look.color));
+  const dashes = all.map((look) => look.dash ?? DASHES[0]);
+  const layers = filled(data.charts[chart.kind], {
+    x: channelOf(chart.x), y: chart.y ? channelOf(chart.y) : rowNames(rows, width), color: colour, fill: colour,
+    shape: named(all.map((look) => look.shape ?? "stroke")),
+    // A legend of markers has no dashes: these are of another domain.
+    strokeDash: marked ? { ...named([]), legend: null, scale: { domain: [...names, ""], range: [...dashes, DASHES[0]] } } : named(dashes),
+  });
+  if (shown && !title) {
+    // A click on an entry of the legend sets off what it names; with the shift key, that as well.
+    layers[0].params = [{ name: "chosen", select: { type: "point", fields: ["name"] }, bind: "legend" }];
+    for (const { encoding } of layers) encoding.opacity ??= { condition: { param: "chosen", value: 1 }, value: 0.12 };
+  }
+  if (chart.zoomable) {
+    const select = { type: "interval", encodings: ["x"], translate: false, zoom: false, on: "[pointerdown[event.pointerType == 'mouse'], window:pointerup] > window:pointermove!" };
+    layers.find((/** @type {any} */ layer) => layer.mark.type === "line").params = [{ name: "range", select }];
+  }
+  return {
+    width, height, autosize: { type: "fit", contains: "padding" }, data: { values: rows.map((row) => ({ ...row })) },
+    layer: layers, config: data.charts.config, ...(title ? { title } : {}),
+  };
+}
+
+/** The encoding of an axis: a tick has its unit. @type {(axis: Axis) => object} */
+function channelOf({ label, unit = "", log = false, zero = true, nice = true, ticks, labels = data.charts.labels[unit], grid }) {
+  if (ticks) {
+    const places = ticks.map(({ at }) => at);
+    const [low, high] = [Math.min(...places), Math.max(...places)];
+    const aside = (high - low || 1) * 0.06;
+    return {
+      type: "quantitative", title: label, scale: { domain: [low - aside, high + aside], zero: false, nice: false },
+      axis: { values: places, labelExpr: `${JSON.stringify(ticks.map(({ text }) => text))}[indexof(${JSON.stringify(places)}, datum.value)]` },
+    };
+  }
+  // Of ten ticks within a power of ten the first one has a label.
+  const power = "log(datum.value) / LN10";
+  const counted = COUNTED.has(unit) && !label.includes(unit) ? unit : "";
+  return {
+    type: "quantitative", title: (label ? [label, counted && `(${counted})`] : [counted]).filter(Boolean).join(" ") || null,
+    scale: { type: log ? "log" : "linear", nice, ...(log ? {} : { zero }) },
+    axis: { labelExpr: log ? `abs(${power} - round(${power})) < 1e-6 ? ${labels} : ''` : labels, tickCount: 5, grid },
+  };
+}
+
+/** A value of an axis as text. @type {(axis: Axis, value: number | null | undefined) => string} */
+function textAt({ unit = "", ticks, odds }, value) {
+  if (ticks) return ticks.find(({ at }) => at === value)?.text ?? NONE;
+  if (odds && value && value < 0.1) return `1 in ${grouped(Math.round(1 / value))}`;
+  return show(value, unit) + (COUNTED.has(unit) ? ` ${unit}` : "");
+}
+
+/** The axis of a key, as far as there are values. @type {(key: Key, codes: Code[]) => Axis} */
+function keyAxis({ label, places, texts }, codes) {
+  return { label, ticks: [...new Set(codes)].map((code) => ({ at: places[code], text: texts[code] })) };
+}
+
+/** Bars whose parts stand one behind the other. @type {(groups: { label: string, parts: [string, number][], shown?: boolean, runs?: number }[]) => Row[]} */
+function stacked(groups) {
+  return groups.flatMap(({ parts, ...group }, row) => {
+    let to = 0;
+    return parts.map(([name, value]) => ({ ...group, row, name, value, from: to, to: to += value }));
+  });
+}
+
+/** The rows as they are drawn. @type {(chart: Chart, zoom: Zoom) => Row[]} */
+function drawnRows({ kind, rows, x, looks }, zoom) {
+  if (kind === "bars") return rows.filter((row) => row.shown !== false && row.value).map((row) => ({ ...row, end: row.to }));
+  const names = Object.keys(looks);
+  // Intervals stand side by side, not one upon the other.
+  const places = (x.ticks ?? []).map(({ at }) => at);
+  const aside = rows.some((row) => row.low != null) ? (Math.max(...places) - Math.min(...places) || 0.1) / 100 : 0;
+  let gaps = 0;
+  return rows.flatMap((row, place) => {
+    if (row.y == null) gaps += 1;
+    if (row.y == null || row.x == null || (zoom && (row.x < zoom[0] || row.x > zoom[1]))) return [];
+    const { fill = 0.12, shape } = looks[row.name];
+    const shifted = row.x + aside * (names.indexOf(row.name) - (names.length - 1) / 2);
+    return [{ ...row, x: shifted, stop: row.x, place, part: `${row.part ?? 0} ${gaps}`, marked: Boolean(shape), opacity: fill }];
+  });
+}
+
+/** The lines of a text, by the most letters of a line. @type {(text: string, letters: number) => string[]} */
+function wrapped(text, letters) {
+  /** @type {string[]} */
+  const lines = [];
+  for (const word of text.split(" ")) {
+    const longer = [...lines.slice(-1), word].join(" ");
+    if (lines.length && longer.length <= letters) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+/** The lines of the names of rows beside their bars. @type {(rows: Row[], width: number) => Map<number, string[]>} */
+function rowLines(rows, width) {
+  return new Map(rows.map(({ row = 0, label = "" }) => [row, wrapped(label, Math.max(14, width * 0.4 / LETTER))]));
+}
+
+/** @type {(rows: Row[], width: number) => object} */
+function rowNames(rows, width) {
+  const lines = rowLines(rows, width);
+  const labelExpr = `${JSON.stringify([...lines.values()])}[indexof(${JSON.stringify([...lines.keys()])}, toNumber(datum.value))]`;
+  return { field: "row", type: "nominal", sort: null, title: null, axis: { labelExpr, grid: false, domain: false, ticks: false, labelPadding: 4 } };
+}
+
+// `make()` gives the chart to draw, or a sentence where there is nothing to see. A figure is drawn when it comes near the
+// screen, and again whenever its width or its content change.
 class Figure {
   /** @type {Chart | null} */
   chart = null;
-  /** @type {Set<string>} */
-  hidden = new Set();
+  /** @type {Row[]} */
+  rows = [];
+  /** @type {any} What Vega drew. */
+  view = null;
   /** @type {Zoom} */
   zoom = null;
   /** @type {number | null} */
   cursor = null;
-  /** @type {{ from: number, to: number } | null} */
-  drag = null;
   near = false;
   width = 0;
 
@@ -28,25 +188,20 @@ class Figure {
     this.title = title;
     this.metric = metric;
     this.make = make;
-    this.heightOf = height;
-    this.withLegend = legend;
+    this.height = height;
+    this.legend = legend && !small;
     const id = `figure-${figures.length}`;
     /** @type {(label: string, what: string, act: () => void) => HTMLElement} */
     const tool = (label, what, act) => el("button", { type: "button", "aria-label": what, title: what, click: act }, label);
     this.heading = el("h3", { id }, title);
     this.note = el("p", {}, note);
-    this.data = el("div", { class: "scroll data", hidden: true, tabindex: 0, role: "region", "aria-label": `Data of ${title}` });
-    this.dataTool = tool("Data", `Data of “${title}” as a table`, () => this.toggleData());
-    this.dataTool.setAttribute("aria-expanded", "false");
-    this.reset = tool("Whole range", "Show the whole range again", () => this.zoomTo(null));
+    this.data = el("div", { hidden: true });
+    this.dataTool = tool("Data", `Data of “${title}” as a table`, () => { this.data.hidden = !this.data.hidden; this.fillData(); });
+    this.reset = tool("Whole range", `See all of “${title}”`, () => this.zoomTo(null));
     this.reset.hidden = true;
-    this.tools = el("div", { class: "tools", role: "group", "aria-label": `Files and data of ${title}` },
-      this.reset,
-      tool("SVG", `Save “${title}” as SVG`, () => this.save("svg")),
-      tool("PNG", `Save “${title}” as PNG`, () => this.save("png")),
-      tool("CSV", `Save the data of “${title}” as CSV`, () => this.save("csv")),
+    this.tools = el("div", { class: "tools" }, this.reset,
+      ...["SVG", "PNG", "CSV"].map((name) => tool(name, `Save “${title}” as ${name}`, () => this.save(name.toLowerCase()))),
       small ? null : this.dataTool);
-    this.legend = el("ul", { class: "legend", "aria-label": "What is shown" });
     this.plot = el("div", { class: "plot", tabindex: 0, role: "group", "aria-roledescription": "chart", "aria-label": title });
     this.tip = el("div", { class: "tip", hidden: true });
     const head = small && onPick
@@ -54,7 +209,7 @@ class Figure {
       : this.heading;
     this.element = el("figure", { "aria-labelledby": id, class: small ? "small" : null },
       el("div", { class: "head" }, el("figcaption", {}, head, this.note), this.tools),
-      legend ? this.legend : null, el("div", { class: "canvas" }, this.plot, this.tip), small ? null : this.data);
+      el("div", { class: "canvas" }, this.plot, this.tip), this.data);
     this.listen();
     figures.push(this);
     new IntersectionObserver(([entry], observer) => {
@@ -66,81 +221,40 @@ class Figure {
     new ResizeObserver(() => { if (this.plot.clientWidth !== this.width) this.redraw(); }).observe(this.plot);
   }
 
-  made() {
-    return this.make(this.zoom, this.hidden);
-  }
-
-  redraw() {
+  async redraw() {
     if (!this.near) return;
-    const chart = this.made();
+    const chart = this.make();
     this.width = onPaper ? Math.min(this.plot.clientWidth, PAPER_WIDTH) : this.plot.clientWidth;
-    this.tip.hidden = true;
-    this.cursor = null;
+    this.clear();
+    this.tools.hidden = typeof chart === "string";
+    this.reset.hidden = !this.zoom;
     if (typeof chart === "string") {
       this.chart = null;
       this.plot.replaceChildren(el("p", { class: "empty" }, chart));
-      this.legend.replaceChildren();
-      this.tools.hidden = true;
       return;
     }
-    this.tools.hidden = false;
-    this.plot.setAttribute("aria-label", `${this.title}. ${chart.summary ?? ""} Arrow keys read the values.`);
-    this.reset.hidden = !this.zoom;
     this.chart = chart;
-    this.fillLegend();
-    if (!this.data.hidden) this.fillData();
-    this.show(chart);
-  }
-
-  /** @type {(chart: Chart) => Promise<void>} */
-  async show(chart) {
+    this.view = null;
+    this.rows = drawnRows(chart, this.zoom);
+    this.plot.setAttribute("aria-label", `${this.title}. ${this.summary(chart)} Arrow keys read the values.`);
+    this.fillData();
     // Each in a task of its own: what is typed meanwhile comes first. Paper does not wait.
     if (!onPaper) await new Promise((go) => { setTimeout(go); });
     if (this.chart !== chart) return;
+    const holder = el("div");
     const width = Math.max(this.width, 200);
-    const { view, picture } = await drawn(specOf(chart, width, this.heightOf(width, chart), theme()));
+    const view = await drawn(specOf(chart, this.rows, width, this.height(width, this.rows), this.legend), holder);
     if (this.chart !== chart) return;
+    const picture = $("svg", holder);
     picture.setAttribute("aria-hidden", "true");
     this.plot.replaceChildren(picture);
-    const padding = view.padding();
-    const [left, top] = [view.origin()[0] + padding.left, view.origin()[1] + padding.top];
-    const [x, y] = [view.scale("x"), view.scale("y")];
-    const px = (/** @type {number} */ value) => left + x(value);
-    chart.at = { left, top, w: view.signal("width"), h: view.signal("height"), px, py: (/** @type {number} */ value) => top + y(value), value: (/** @type {number} */ at) => x.invert(at - left) };
-    if (chart.bars) {
-      const rows = /** @type {any[]} */ (barRows(chart));
-      chart.hits = rows.map(({ row, from, to, name }) => ({
-        x0: px(from), x1: px(to), y0: top + y(row), y1: top + y(row) + y.bandwidth(), row: chart.bars.rows[row],
-        part: chart.bars.rows[row].parts.find((part) => part.name === name) ?? chart.bars.rows[row].parts[0],
-      }));
-    }
-  }
-
-  fillLegend() {
-    const { chart } = this;
-    const colours = theme();
-    this.legend.replaceChildren(...(this.withLegend ? chart?.legend ?? [] : []).map(({ name, look, fixed }) => {
-      const entry = [swatch(look, colours, Boolean(chart?.bars)), name];
-      if (fixed) return el("li", {}, el("span", { class: "key" }, ...entry));
-      const shown = !this.hidden.has(name);
-      const toggle = () => {
-        this.hidden[shown ? "add" : "delete"](name);
-        this.redraw();
-        $$("button", this.legend).find((button) => button.dataset.name === name)?.focus();
-      };
-      return el("li", {}, el("button", {
-        type: "button", class: "key", "aria-pressed": String(shown), "data-name": name, click: toggle,
-      }, ...entry));
-    }));
+    this.view = view;
   }
 
   // ---- Reading values ----
 
   listen() {
-    this.plot.addEventListener("pointermove", (event) => {
-      if (this.drag) return this.stretch(event);
-      this.readAt(event.offsetX, event.offsetY);
-    });
+    this.plot.addEventListener("pointermove", (event) => { if (!event.buttons) this.readAt(event.offsetX, event.offsetY); });
     this.plot.addEventListener("pointerleave", () => this.clear());
     this.plot.addEventListener("blur", () => this.clear());
     this.plot.addEventListener("keydown", (event) => {
@@ -150,127 +264,15 @@ class Figure {
       event.preventDefault();
       this.walk(step);
     });
-    this.plot.addEventListener("pointerdown", (event) => {
-      if (event.pointerType !== "mouse" || event.button || !this.chart?.zoomable) return;
-      this.drag = { from: event.offsetX, to: event.offsetX };
-      this.plot.setPointerCapture(event.pointerId);
+    // What was dragged over is looked at closely.
+    addEventListener("pointerup", async () => {
+      const { view } = this;
+      if (!this.chart?.zoomable || !view) return;
+      await view.runAsync();
+      const { x } = view.signal("range");
+      if (x) this.zoomTo([x[0], x[1]]);
     });
-    this.plot.addEventListener("pointerup", () => this.release());
     this.plot.addEventListener("dblclick", () => { if (this.zoom) this.zoomTo(null); });
-  }
-
-  /** @type {(chart: Chart) => number[]} */
-  stops(chart) {
-    if (chart.bars) return (chart.hits ?? []).map((_, place) => place);
-    const { low, high, place = (/** @type {number} */ x) => x } = chart.x;
-    const all = new Set(chart.lines.flatMap((line) => line.points.map((point) => point.x)));
-    return [...all].filter((x) => place(x) >= low && place(x) <= high).sort((a, b) => a - b);
-  }
-
-  /** @type {(step: number) => void} */
-  walk(step) {
-    const stops = this.chart ? this.stops(this.chart) : [];
-    if (!stops.length) return;
-    // A long course is read in about sixty steps.
-    const stride = Math.max(1, Math.round(stops.length / 60));
-    const next = this.cursor == null ? (step > 0 ? 0 : stops.length - 1) : this.cursor + step * stride;
-    this.cursor = Math.min(Math.max(next, 0), stops.length - 1);
-    say(this.point(stops[this.cursor]));
-  }
-
-  /** @type {(x: number, y: number) => void} */
-  readAt(x, y) {
-    const { chart } = this;
-    if (!chart?.at) return;
-    if (chart.bars) {
-      const hit = (chart.hits ?? []).findIndex((one) => x >= one.x0 - 1 && x <= one.x1 + 1 && y >= one.y0 && y <= one.y1);
-      return hit < 0 ? this.clear() : void this.point(hit);
-    }
-    const px = (/** @type {number} */ stop) => this.across(chart, stop);
-    const stops = this.stops(chart);
-    if (!stops.length) return;
-    const nearest = stops.reduce((best, stop) => (Math.abs(px(stop) - x) < Math.abs(px(best) - x) ? stop : best));
-    this.point(nearest);
-  }
-
-  /** Where a value of the axis is. @type {(chart: LineChart, value: number) => number} */
-  across(chart, value) {
-    return chart.at?.px(chart.x.place?.(value) ?? value) ?? 0;
-  }
-
-  /** Shows the values at a stop; gives them as a sentence. @type {(stop: number) => string} */
-  point(stop) {
-    const { chart } = this;
-    if (!chart?.at) return "";
-    $(".cursor", this.plot)?.remove();
-    const cursor = svg("g", { class: "cursor", "pointer-events": "none" });
-    const colours = theme();
-    /** @type {{ look?: Look, name: string, text: string }[]} */
-    let rows;
-    let heading;
-    let x;
-    if (chart.bars) {
-      const hit = /** @type {Hit[]} */ (chart.hits)[stop];
-      const total = hit.row.parts.reduce((sum, part) => sum + part.value, 0);
-      heading = hit.row.label;
-      rows = hit.row.text ? [{ look: hit.part.look, name: hit.part.name, text: chart.bars.show(hit.part.value) }]
-        : [{ look: hit.part.look, name: hit.part.name, text: `${chart.bars.show(hit.part.value)} · ${show(hit.part.value / total, "share")}` },
-          { name: "total", text: chart.bars.show(total) }];
-      x = (hit.x0 + hit.x1) / 2;
-    } else {
-      const { px, py, top, h } = chart.at;
-      heading = chart.x.show(stop);
-      x = this.across(chart, stop);
-      cursor.append(svg("path", { d: `M${x} ${top}V${top + h}`, stroke: colours.soft, "stroke-opacity": 0.5 }));
-      rows = [];
-      for (const line of chart.lines) {
-        const point = valueAt(line, stop);
-        if (point?.y == null) continue;
-        // On the line itself: a course without steps goes on from the point that is read, and lines stand side by side.
-        const { place = (/** @type {number} */ value) => value } = chart.x;
-        const at = px(place(line.step ? stop : point.x) + (line.shift ?? 0));
-        if (!line.look.fill) cursor.append(svg("circle", { cx: at, cy: py(point.y), r: 4.5, fill: colourOf(line.look, colours), stroke: colours.paper }));
-        rows.push({ look: line.look, name: line.name, text: point.text ?? chart.y.show(point.y) });
-      }
-    }
-    $("svg", this.plot).append(cursor);
-    this.tip.replaceChildren(el("strong", {}, heading), el("table", {}, el("tbody", {}, ...rows.slice(0, 14).map((row) =>
-      el("tr", {}, el("th", { scope: "row" }, row.look ? swatch(row.look, colours, Boolean(chart.bars)) : "", row.name),
-        el("td", {}, row.text))))));
-    this.tip.hidden = false;
-    const span = this.tip.offsetWidth;
-    const right = x + 16 + span <= this.width;
-    this.tip.style.left = `${Math.max(0, right ? x + 16 : Math.min(x - span - 16, this.width - span))}px`;
-    this.tip.style.top = `${chart.bars ? chart.hits?.[stop].y1 : 18}px`;
-    return `${heading}: ${rows.map((row) => `${row.name} ${row.text}`).join(", ")}`;
-  }
-
-  clear() {
-    this.tip.hidden = true;
-    this.cursor = null;
-    $(".cursor", this.plot)?.remove();
-  }
-
-  // ---- A closer look: drag along the axis of time ----
-
-  /** @type {(event: PointerEvent) => void} */
-  stretch(event) {
-    if (!this.drag || !this.chart?.at) return;
-    this.drag.to = event.offsetX;
-    $(".band", this.plot)?.remove();
-    const [from, to] = [this.drag.from, this.drag.to].sort((a, b) => a - b);
-    const { top, h } = this.chart.at;
-    $("svg", this.plot).append(svg("rect", { class: "band", x: from, y: top, width: to - from, height: h, fill: theme().soft, "fill-opacity": 0.18 }));
-  }
-
-  release() {
-    const { chart, drag } = this;
-    this.drag = null;
-    $(".band", this.plot)?.remove();
-    if (!drag || !chart?.at || chart.bars || Math.abs(drag.to - drag.from) < 8) return;
-    const { left, w, value } = chart.at;
-    const [from, to] = [drag.from, drag.to].map((px) => value(Math.min(Math.max(px, left), left + w))).sort((a, b) => a - b);
-    this.zoomTo([from, to]);
   }
 
   /** @type {(range: Zoom) => void} */
@@ -279,97 +281,172 @@ class Figure {
     this.redraw();
   }
 
+  /** The value of a row as text. @type {(chart: Chart, row: Row) => string} */
+  textOf({ x, y }, row) {
+    return row.text ?? textAt(y ?? x, y ? row.y : row.value);
+  }
+
+  /** A sentence for each line or bar. @type {(chart: Chart) => string} */
+  summary(chart) {
+    const nameOf = (/** @type {Row} */ row) => (chart.y ? row.name : row.label);
+    return [...new Set(this.rows.map(nameOf))].slice(0, 8).map((name) => {
+      const rows = this.rows.filter((row) => nameOf(row) === name);
+      const ends = rows.length > 1 ? [rows[0], rows[rows.length - 1]] : rows;
+      const said = chart.y
+        ? ends.map((row) => `${this.textOf(chart, row)} at ${textAt(chart.x, row.stop)}`).join(" to ")
+        : rows.map((row) => (row.text == null ? `${row.name} ` : "") + this.textOf(chart, row)).join(", ");
+      return `${name}: ${said}.`;
+    }).join(" ");
+  }
+
+  /** Where something can be read: bars by their number, lines by their values across. @type {(chart: Chart) => number[]} */
+  stops(chart) {
+    return chart.y ? [...new Set(this.rows.map((row) => row.stop ?? 0))].sort((a, b) => a - b) : this.rows.map((_, at) => at);
+  }
+
+  /** @type {(step: number) => void} */
+  walk(step) {
+    const stops = this.chart && this.view ? this.stops(this.chart) : [];
+    if (!stops.length) return;
+    // A long course is read in about sixty steps.
+    const stride = Math.max(1, Math.round(stops.length / 60));
+    const next = this.cursor == null ? (step > 0 ? 0 : stops.length - 1) : this.cursor + step * stride;
+    this.cursor = Math.min(Math.max(next, 0), stops.length - 1);
+    say(this.point(stops[this.cursor]));
+  }
+
+  /** Where values are in the picture. @type {() => { top: number, height: number, px: (x: number) => number, py: (y: any) => number }} */
+  frame() {
+    const { view } = this;
+    const padding = view.padding();
+    const [left, top] = [view.origin()[0] + padding.left, view.origin()[1] + padding.top];
+    return { top, height: view.signal("height"), px: (x) => left + view.scale("x")(x), py: (y) => top + view.scale("y")(y) };
+  }
+
+  /** @type {(x: number, y: number) => void} */
+  readAt(x, y) {
+    const { chart } = this;
+    if (!chart || !this.view) return;
+    const { px, py } = this.frame();
+    const stops = this.stops(chart);
+    if (chart.y) {
+      if (stops.length) this.point(stops.reduce((best, stop) => (Math.abs(px(stop) - x) < Math.abs(px(best) - x) ? stop : best)));
+      return;
+    }
+    const hit = this.rows.findIndex(({ row, from = 0, to = 0 }) =>
+      x >= px(from) - 1 && x <= px(to) + 1 && y >= py(row) && y <= py(row) + this.view.scale("y").bandwidth());
+    if (hit < 0) this.clear();
+    else this.point(hit);
+  }
+
+  /** Shows the values at a stop; gives them as a sentence. @type {(stop: number) => string} */
+  point(stop) {
+    const chart = /** @type {Chart} */ (this.chart);
+    const { top, height, px, py } = this.frame();
+    $(".cursor", this.plot)?.remove();
+    const cursor = svg("g", { class: "cursor", "pointer-events": "none" });
+    const bar = chart.y ? null : this.rows[stop];
+    const read = bar ? [bar] : Object.keys(chart.looks).flatMap((name) => this.valueAt(chart, name, stop) ?? []);
+    const values = read.map((row) => ({ name: row.name, text: this.textOf(chart, row) }));
+    if (bar && bar.text == null) {
+      const total = this.rows.reduce((sum, { row, value = 0 }) => sum + (row === bar.row ? value : 0), 0);
+      values[0].text += ` · ${show((bar.value ?? 0) / total, "share")}`;
+      values.push({ name: "total", text: textAt(chart.x, total) });
+    }
+    const x = bar ? (px(bar.from ?? 0) + px(bar.to ?? 0)) / 2 : px(stop);
+    if (!bar) cursor.append(svg("path", { d: `M${x} ${top}V${top + height}`, stroke: "var(--soft)", "stroke-opacity": 0.5 }));
+    for (const row of bar ? [] : read) {
+      // On the line itself: a course without steps goes on from the point that is read.
+      const { color, fill } = chart.looks[row.name];
+      const at = px(chart.kind === "steps" && !chart.looks[row.name].shape ? stop : row.x ?? 0);
+      if (!fill) cursor.append(svg("circle", { cx: at, cy: py(row.y), r: 4.5, fill: color, stroke: "var(--paper)" }));
+    }
+    $("svg", this.plot).append(cursor);
+    const heading = bar ? bar.label ?? "" : `${chart.x.label} ${textAt(chart.x, stop)}`;
+    this.tip.replaceChildren(el("strong", {}, heading), el("table", {}, el("tbody", {}, ...values.slice(0, 14).map(({ name, text }) =>
+      el("tr", {}, el("th", { scope: "row" }, swatch(chart.looks[name]), name), el("td", {}, text))))));
+    this.tip.hidden = false;
+    const span = this.tip.offsetWidth;
+    this.tip.style.left = `${Math.max(0, x + 16 + span <= this.width ? x + 16 : Math.min(x - span - 16, this.width - span))}px`;
+    this.tip.style.top = `${bar ? py(bar.row) + this.view.scale("y").bandwidth() : 18}px`;
+    return `${heading}: ${values.map(({ name, text }) => `${name} ${text}`).join(", ")}`;
+  }
+
+  /** The row of a line at a stop: of a course the last one until there, of points only their own. @type {(chart: Chart, name: string, stop: number) => Row | undefined} */
+  valueAt({ looks }, name, stop) {
+    return this.rows.findLast((row) => row.name === name && (looks[name].shape ? row.stop === stop : (row.stop ?? 0) <= stop));
+  }
+
+  clear() {
+    this.tip.hidden = true;
+    this.cursor = null;
+    $(".cursor", this.plot)?.remove();
+  }
+
   // ---- Files ----
 
-  toggleData() {
-    this.data.hidden = !this.data.hidden;
-    this.dataTool.setAttribute("aria-expanded", String(!this.data.hidden));
-    if (!this.data.hidden) this.fillData();
+  /** The data: a column for each field, and the rows that have the first. @type {(chart: Chart) => [string[], Cell[][]]} */
+  table({ fields, rows }) {
+    const [first, ...others] = Object.values(fields);
+    return [Object.keys(fields), rows.filter((row) => first in row).map((row) => [first, ...others].map((field) => row[field]))];
   }
 
   fillData() {
-    if (!this.chart) return;
-    const { columns, rows } = this.chart.table();
-    const cells = (/** @type {DataTable["rows"][number]} */ row) => row.map((value) => el("td", {}, value == null ? NONE : String(value)));
-    const most = 200;
-    this.data.replaceChildren(el("table", {},
-      el("caption", {}, rows.length > most ? `${this.title}: the first ${most} of ${grouped(rows.length)} rows; the CSV has all` : this.title),
-      el("thead", {}, el("tr", {}, ...columns.map((name) => el("th", { scope: "col" }, name)))),
-      el("tbody", {}, ...rows.slice(0, most).map((row) => el("tr", {}, ...cells(row))))));
+    this.dataTool.setAttribute("aria-expanded", String(!this.data.hidden));
+    if (!this.chart || this.data.hidden) return;
+    const [columns, rows] = this.table(this.chart);
+    const cells = rows.slice(0, DATA_ROWS_MAX).map((row) => row.map((value) => (value == null ? NONE : String(value))));
+    const caption = rows.length > DATA_ROWS_MAX ? `${this.title}: the first ${DATA_ROWS_MAX} of ${grouped(rows.length)} rows; the CSV has all` : this.title;
+    this.data.replaceChildren(scrolled(`Data of ${this.title}`, caption, columns, [cells], "data"));
   }
 
   // For paper: in light colours, at a fixed size, with title and legend. The averaged keys and the number of runs belong
   // to the figure, in a paper as well.
-  /** @type {() => Promise<any>} */
-  async picture() {
-    const chart = /** @type {Chart} */ (this.made());
+  /** @type {(chart: Chart) => Promise<string>} */
+  async picture(chart) {
     const width = 760;
-    const note = nameLines(this.note.textContent ?? "", 1.5 * width);
+    const note = wrapped(this.note.textContent ?? "", 1.5 * width / LETTER);
     const title = { text: this.title, subtitle: note, anchor: "start", frame: "group", fontSize: 16, subtitleFontSize: 12, offset: 12 };
-    const height = 90 + 16 * note.length + (chart.bars ? barsHeight(width, chart) : 320);
-    return (await drawn(specOf(chart, width, height, theme(true), title))).view;
+    const height = 90 + 16 * note.length + (chart.y ? 320 : barsHeight(width, this.rows));
+    const view = await drawn(specOf(chart, this.rows, width, height, true, title), el("div"));
+    const light = getComputedStyle($("#light"));
+    const named = svg("title");
+    named.textContent = this.title;
+    return (await view.toSVG()).replace(/var\((--[\w-]+)\)/g, (/** @type {string} */ _, /** @type {string} */ name) => light.getPropertyValue(name).trim())
+      .replace(/<svg[^>]*>/, (/** @type {string} */ head) => head + named.outerHTML);
   }
 
-  /** @type {(format: "svg" | "png" | "csv") => Promise<void>} */
+  /** @type {(format: string) => Promise<void>} */
   async save(format) {
     if (!this.chart) return undefined;
     const name = `${fileName(this.title)}.${format}`;
     say(`Saved ${name}`);
-    if (format === "csv") {
-      const { columns, rows } = this.chart.table();
-      return download(name, csv(columns, rows), "text/csv");
-    }
-    const view = await this.picture();
-    if (format === "png") {
-      const canvas = await view.toCanvas(2);
-      return canvas.toBlob((/** @type {Blob | null} */ file) => file && download(name, file), "image/png");
-    }
-    const title = svg("title");
-    title.textContent = this.title;
-    const source = await view.toSVG();
-    return download(name, source.replace(/<svg[^>]*>/, (/** @type {string} */ head) => head + title.outerHTML), "image/svg+xml");
+    if (format === "csv") return download(name, csv(...this.table(this.chart)), "text/csv");
+    const source = await this.picture(this.chart);
+    if (format === "svg") return download(name, source, "image/svg+xml");
+    const image = new Image();
+    image.src = `data:image/svg+xml,${encodeURIComponent(source)}`;
+    await image.decode();
+    const canvas = el("canvas", { width: 2 * image.width, height: 2 * image.height });
+    /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d")).drawImage(image, 0, 0, canvas.width, canvas.height);
+    return canvas.toBlob((file) => file && download(name, file), "image/png");
   }
 }
 
-// The value of a line at a stop: of a course its last one, of points only their own.
-/** @type {(line: Line, stop: number) => Point | undefined} */
-function valueAt(line, stop) {
-  if (line.markers) return line.points.find((point) => point.x === stop && point.y != null);
-  let low = 0;
-  let high = line.points.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (line.points[middle].x <= stop) low = middle + 1;
-    else high = middle;
-  }
-  const point = line.points[low - 1];
-  return point && point.y != null ? point : undefined;
+/** @type {(width: number, rows: Row[]) => number} */
+function barsHeight(width, rows) {
+  return 60 + [...rowLines(rows, width).values()].reduce((sum, lines) => sum + 18 + 13 * lines.length, 0);
 }
 
-/** @type {Record<string, string>} */
-const OUTLINES = { square: "M-3-3h6v6h-6z", diamond: "M0-4.4L4.4 0L0 4.4L-4.4 0z", "triangle-up": "M0-4L4 3.2H-4z", cross: "M-4-1.4h2.6V-4h2.8v2.6H4v2.8H1.4V4h-2.8V1.4H-4z" };
-
-/** @type {(look: Look, colours: Colours, filled: boolean) => SVGElement} */
-function swatch(look, colours, filled) {
-  const fill = colourOf(look, colours);
-  const outline = look.symbol == null ? null : OUTLINES[SYMBOLS[look.symbol % SYMBOLS.length]] ?? "M-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0-7.2 0z";
-  return svg("svg", { width: 22, height: 12, "aria-hidden": "true" }, ...(filled || look.cause || look.fill
-    ? [svg("rect", { x: 1, y: 1, width: 18, height: 10, rx: 2, fill, "fill-opacity": look.fill })]
-    : [...(look.points ? [] : [svg("path", { d: "M1 6h20", stroke: fill, "stroke-width": 2.2, "stroke-dasharray": look.dash ? DASHES[look.dash].map((/** @type {number} */ each) => 1.6 * each).join(" ") : null })]),
-      ...(outline ? [svg("path", { d: outline, transform: "translate(11 6)", fill, stroke: colours.paper })] : [])]));
+/** @type {(look: Look | undefined) => HTMLElement | null} */
+function swatch(look) {
+  return look ? el("i", { class: "swatch", style: `background: ${look.color}` }) : null;
 }
 
-// Nobody scrolls on paper: all figures are drawn.
-addEventListener("beforeprint", () => {
-  onPaper = true;
-  figures.forEach((figure) => { figure.near = true; });
-  redrawAll();
-});
-addEventListener("afterprint", () => {
-  onPaper = false;
-  redrawAll();
-});
-
-function redrawAll() {
-  figures.forEach((figure) => figure.redraw());
+// Nobody scrolls on paper: all figures are drawn, and as wide as paper.
+for (const event of ["beforeprint", "afterprint"]) {
+  addEventListener(event, () => {
+    onPaper = event === "beforeprint";
+    figures.forEach((figure) => { figure.near ||= onPaper; figure.redraw(); });
+  });
 }

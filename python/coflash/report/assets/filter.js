@@ -8,8 +8,7 @@ const state = {
   problems: [],
   /** @type {Map<Key, Code>} The value that a key must have. */
   fixed: new Map(),
-  /** @type {Run[]} */
-  selected: [],
+  selected: data.first.runs,
   /** @type {{ column: Column | null, descending: boolean }} */
   sort: { column: null, descending: false },
   columns: new Set(metrics.filter((metric) => metric.headline).map((metric) => metric.path)),
@@ -144,17 +143,12 @@ function buildFilter(place) {
     placeholder: "such as cdm, waf_host < 2, response.p99 < 5 ms",
     input: () => { state.search = search.value; filterChanged(); },
   });
-  const choices = keys.filter((key) => key.texts.length > 1 && key.texts.length <= 60).map((key) => {
-    const select = el("select", {
-      id: `only-${key.path}`,
-      change: () => {
-        if (select.value === "") state.fixed.delete(key);
-        else state.fixed.set(key, Number(select.value));
-        filterChanged();
-      },
-    }, option("any", ""), ...key.texts.map((text, code) => option(text, code, state.fixed.get(key) === code)));
-    return el("div", { class: "field" }, el("label", { for: select.id }, key.label), select);
-  });
+  const choices = keys.filter((key) => key.texts.length > 1 && key.texts.length <= 60).map((key) => menu(`only-${key.path}`, key.label,
+    [option("any", ""), ...key.texts.map((text, code) => option(text, code, state.fixed.get(key) === code))], (code) => {
+      if (code === "") state.fixed.delete(key);
+      else state.fixed.set(key, Number(code));
+      filterChanged();
+    }));
   const clear = el("button", {
     type: "button", id: "clear", hidden: true,
     click: () => {
@@ -222,14 +216,11 @@ function buildTable(place) {
 /** @type {(place: HTMLElement) => void} */
 function buildOnly(place) {
   $("h2", place).textContent = "What was counted";
-  const row = (/** @type {Metric} */ metric) => el("tr", {}, el("th", { scope: "row" }, metric.label), el("td", {}, show(metric.values[0], metric.unit)));
-  const part = (/** @type {boolean} */ headline) => el("tbody", { class: headline ? null : "rest" }, ...metrics.filter((metric) => metric.headline === headline).map(row));
-  place.append(
-    el("div", { class: "above after" }, el("button", { type: "button", click: saveTable }, "CSV")),
-    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "What was counted" }, el("table", { id: "runs-table" },
-      el("caption", {}, "Every measure of the run"),
-      el("thead", {}, el("tr", {}, el("th", { scope: "col", class: "text" }, "measure"), el("th", { scope: "col" }, "value"))),
-      part(true), part(false))));
+  /** @type {(headline: boolean) => TableCell[][]} */
+  const part = (headline) => metrics.filter((metric) => metric.headline === headline).map(({ label, values, unit }) => [label, show(values[0], unit)]);
+  const table = scrolled("What was counted", "Every measure of the run", ["measure", "value"], [part(true), part(false)]);
+  table.id = "runs-table";
+  place.append(el("div", { class: "above after" }, el("button", { type: "button", click: saveTable }, "CSV")), table);
 }
 
 function fillTable() {

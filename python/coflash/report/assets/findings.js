@@ -86,11 +86,9 @@ function fillFindings() {
     const changes = found.map(([a, b]) => change(metric.values[b], metric.values[a])).filter((one) => one != null);
     if (!changes.length) return null;
     const mean = changes.reduce((sum, one) => sum + one, 0) / changes.length;
-    const word = verdict(metric, mean);
     const [least, most] = [Math.min(...changes), Math.max(...changes)];
     const [low, high] = ofSeeds ? confidence(changes, mean, metric.bin_width * (1 + mean), -1) : [least, most];
-    return el("div", { class: "card" }, el("dt", {}, metric.label),
-      el("dd", { class: word }, showChange(mean), word ? el("span", { class: "unseen" }, ` ${word}`) : null),
+    return el("div", { class: "card" }, el("dt", {}, metric.label), changeCell(showChange(mean), verdict(metric.better, mean), "dd"),
       el("dd", {}, ofSeeds ? `[${showChange(low)}, ${showChange(high)}]` : changes.length > 1 ? `${showChange(low)} … ${showChange(high)}` : " "));
   }).filter(Boolean);
   $(".cards", place).replaceChildren(...cards);
@@ -112,34 +110,12 @@ function fillIntervals() {
   if (!question) return;
   const { key, from, to } = question;
   const left = new Set(filtered());
-  const found = data.differences.filter((one) =>
+  const measured = data.differences.filter((one) =>
     one.key === key.path && one.from === from && one.to === to && one.runs.every((run) => left.has(run)));
-  /** @type {(value: number, unit: Unit) => string} */
-  const signed = (value, unit) => `${value < 0 ? "−" : "+"}${show(Math.abs(value), unit)}`;
-  /** @type {(interval: Interval | null, unit: Unit) => string} */
-  const shown = (interval, unit) => {
-    if (!interval) return NONE;
-    const [low, high, p] = interval;
-    return `[${signed(low, unit)}, ${signed(high, unit)}], ${p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(3)}`}`;
-  };
-  const heads = ["measure", key.texts[from], "difference", "95 % over seeds", "95 % over slices"];
-  const rows = found.flatMap((one) => {
-    const where = [one.where, plural(one.measures[0].pairs, "seed")].filter(Boolean).join(", ");
-    const title = el("tr", {}, el("th", { scope: "rowgroup", class: "text", colspan: heads.length }, where));
-    return [title, ...one.measures.flatMap((measured) => {
-      const metric = metricAt.get(measured.path);
-      if (!metric || !(measured.seeds || measured.slices)) return [];
-      const relative = change(measured.baseline + measured.mean, measured.baseline);
-      return el("tr", {}, el("th", { scope: "row" }, metric.label), el("td", {}, show(measured.baseline, metric.unit)),
-        el("td", {}, `${signed(measured.mean, metric.unit)}${relative == null ? "" : ` (${showChange(relative)})`}`),
-        el("td", {}, shown(measured.seeds, metric.unit)), el("td", {}, shown(measured.slices, metric.unit)));
-    })];
-  });
+  /** @type {TableCell[][]} */
+  const rows = measured.flatMap(({ title, rows: texts }) => [[el("th", { scope: "rowgroup", class: "text", colspan: 5 }, title)], ...texts]);
   $("#intervals").hidden = !rows.length;
   $("#intervals").replaceChildren(el("summary", {}, "Intervals and tests"),
-    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Intervals and tests" }, el("table", {},
-      el("caption", {}, `What changes from ${key.texts[from]} to ${key.texts[to]}`),
-      el("thead", {}, el("tr", {}, ...heads.map((name, at) => el("th", { scope: "col", class: at ? "" : "text" }, name)))),
-      el("tbody", {}, ...rows))),
+    scrolled("Intervals and tests", `What changes from ${key.texts[from]} to ${key.texts[to]}`, ["measure", key.texts[from], "difference", "95 % over seeds", "95 % over slices"], [rows]),
     el("ul", { class: "remarks" }, ...data.method.map((sentence) => el("li", {}, sentence))));
 }

@@ -10,8 +10,6 @@ type Kind = "all" | "read" | "write";
 type Numbers = (number | null)[];
 
 interface Data {
-  version: string;
-  title: string;
   baseline: string;
   /** The value to which the first comparison goes; empty for the last one. */
   target: string;
@@ -26,18 +24,23 @@ interface Data {
   differences: Difference[];
   /** Exact shares of differences of flash programs. */
   whys: Why[];
-  /** Schemes with those between, of whose runs the shares follow, and the option of a sweep over them. */
-  between: { schemes: string[]; vary: string }[];
+  /** Schemes with those between, of whose runs the shares follow, and how a sweep over them is had. */
+  between: { schemes: string[]; said: string }[];
   /** What their intervals and tests are. */
   method: string[];
+  /** The bounds of Student's t for 95 %, by degrees of freedom from 1 on. */
+  t: number[];
   kinds: Kind[];
   lines: string[];
   scenarios: number[][];
   hashes: string[];
   /** The labels of the runs without their seeds. */
   points: string[];
-  series: string[];
-  details: Shape[];
+  /** What is shown over time; `path` names it in files. */
+  courses: { title: string; unit: Unit; path: string }[];
+  details: Details[];
+  /** What is shown at first: the keys of axis and lines by their places, and the runs that are drawn. */
+  first: { over: number | null; by: number | null; runs: Run[] };
   runs: Facts[];
   scales: Partial<Record<Unit, Scale[]>>;
   /** Null where the runs are not those of a search. */
@@ -45,16 +48,13 @@ interface Data {
   units: Record<string, number>;
   /** Layers of charts, with holes; and what their looks and ticks are made of. */
   charts: {
-    lines: object[]; steps: object[]; bars: object[]; config: object;
+    lines: object[]; steps: object[]; courses: object[]; bars: object[]; config: object;
     dashes: number[][]; markers: string[]; labels: Record<string, string>;
   };
 }
 
 declare function vegaEmbed(holder: HTMLElement, spec: object, options: object): Promise<{ view: any }>;
 
-
-/** The ends of an interval, and the p-value of a test. */
-type Interval = [number, number, number];
 
 interface Why {
   key: string;
@@ -66,43 +66,27 @@ interface Why {
   shares: Record<string, number>;
 }
 
-interface Difference {
-  key: string;
-  from: Code;
-  to: Code;
-  /** The values of the other keys. */
-  where: string;
-  runs: Run[];
-  measures: { path: string; baseline: number; mean: number; pairs: number; seeds: Interval | null; slices: Interval | null }[];
-}
+/** `rows` are texts: a measure, its baseline, the difference, and its intervals; `title` says of which runs. */
+interface Difference { key: string; from: Code; to: Code; runs: Run[]; title: string; rows: string[][] }
 
 /** A factor, and the name of the unit. */
 type Scale = [number, string];
 
-interface Objective { path: string; label: string; unit: Unit; minimised: boolean }
+/** The charts of a search, those of its keys apart, with the title of these. */
+interface Search { about: string; charts: Titled[]; slices: Titled[]; title: string }
 
-interface Trial { number: number; found: number[]; allowed: boolean; front: boolean }
-
-interface Search {
-  objectives: Objective[];
-  subject_to: string[];
-  /** Their codes are those of the trials. */
-  keys: Key[];
-  trials: Trial[];
-  failed: number;
-  importance: Record<string, number>[];
-}
+type Titled = Chart & { title: string; note: string };
 
 interface Key {
   path: string;
   label: string;
-  unit: string;
   texts: string[];
   numbers: number[] | null;
+  /** Where its values are on an axis. */
+  places: number[];
   codes: Code[];
-  along: string[];
-  /** Whether each run has a part of a system on which the key acts; not of a search. */
-  acts?: boolean[];
+  /** Whether each run has a part of a system on which the key acts. */
+  acts: boolean[];
   values?: undefined;
 }
 
@@ -143,108 +127,92 @@ interface Facts {
   memory: number | null;
 }
 
-/** Numbers of all, read and write times, of windows; the length of a window in ns; of erase bins; of sizes. */
-type Shape = [number, number, number, number, number, number, number];
-
-interface Times { ns: number[]; through: number[] }
-
-interface Details extends Record<Kind, Times> {
-  windows: number;
-  windowNs: number;
-  series: Record<string, Numbers>;
-  erases: { from: number[]; blocks: number[] };
-  divided: Record<"atNs" | "clean" | "dirty" | "allowed", number[]>;
+/** Packed columns: of times, the times and the requests up to each; the courses in the order of `Data.courses`. */
+interface Details extends Record<Kind, string[]> {
+  window_ns: number;
+  courses: string[];
+  erases: string[];
+  divided: string[];
 }
 
 // ---- Charts ----
 
-interface Look {
-  place?: number; ramp?: number; cause?: string; dash?: number; symbol?: number; fill?: number;
-  /** Whether no line joins its points. */
-  points?: boolean;
-}
+/** `dash` of a line, `shape` of its markers, `fill` the opacity of an area. */
+interface Look { color: string; dash?: number[]; shape?: string; fill?: number }
 
-interface Point {
-  x: number;
-  y: number | null;
-  from?: number;
+type Cell = string | number | null | undefined;
+
+/**
+ * What is drawn: a point of a line, or a bar. Other fields are for the data alone.
+ * An interval goes from `low` to `high`; an area, or a bar, begins at `from`; `part` is that of a line in pieces.
+ */
+interface Row {
+  name: string;
+  x?: number | null;
+  y?: number | null;
   low?: number;
   high?: number;
+  from?: number;
+  part?: number | string;
+  /** Its value as text, if other than that of the axis. */
   text?: string;
-  /** How many runs it is the mean of. */
-  n?: number;
-  /** Whether no line comes from the point before, whose runs are not alike in all else. */
-  apart?: boolean;
+  /** Of a bar: its row, the name of that, its length and its end, and whether there is room for it. */
+  row?: number;
+  label?: string;
+  value?: number;
+  to?: number;
+  shown?: boolean;
+  /** Where it is read. */
+  stop?: number;
+  [field: string]: any;
 }
-
-interface Line { name: string; look: Look; points: Point[]; step?: boolean; area?: boolean; markers?: boolean; shift?: number }
-
-interface Tick { at: number; text: string }
 
 interface Axis {
   label: string;
   unit?: Unit;
-  low: number;
-  high: number;
   log?: boolean;
+  /** Whether it begins at zero. */
+  zero?: boolean;
   /** Whether its ends are made round. */
   nice?: boolean;
-  ticks?: Tick[];
+  ticks?: { at: number; text: string }[];
   /** Whether it has lines across the chart; without a word, the look says so. */
   grid?: boolean;
   /** The expression of the text of a tick, other than that of its unit. */
   labels?: string;
-  /** Where a value is on the axis, if elsewhere than at itself. */
-  place?: (value: number) => number;
-  show: (value: number) => string;
+  /** Whether a small share is read as 1 in 200, say. */
+  odds?: boolean;
 }
 
-/** `from` is where the first part begins; `text` stands behind the last. */
-interface BarRow { label: string; from?: number; text?: string; parts: { name: string; look: Look; value: number }[] }
-
-interface Legend { name: string; look: Look; fixed?: boolean }
-
-interface DataTable { columns: string[]; rows: (string | number | null | undefined)[][] }
-
-interface ChartBase { legend?: Legend[]; summary?: string; table: () => DataTable; zoomable?: boolean; at?: Frame }
-
-interface LineChart extends ChartBase { x: Axis; y: Axis; lines: Line[]; bars?: undefined }
-
-interface BarChart extends ChartBase {
-  bars: { rows: BarRow[]; x: Axis; show: (value: number) => string };
-  hits?: Hit[];
+/** Bars have no `y`. `fields` are the columns of its data, and the fields of its rows. */
+interface Chart {
+  kind: "lines" | "steps" | "courses" | "bars";
+  rows: Row[];
+  looks: Record<string, Look>;
+  x: Axis;
+  y?: Axis;
+  fields: Record<string, string>;
+  zoomable?: boolean;
 }
 
-type Chart = LineChart | BarChart;
+/** The mean of some runs, at a value of the axis and of the key of the lines. */
+interface Point extends Row { y: number; members: Run[]; line: Code; code: Code; runs: number }
 
 /** A sentence where there is nothing to draw. */
 type Drawing = Chart | string;
 
 type Zoom = [number, number] | null;
 
-/** Where a drawn chart is, and its scales: `value` is what an offset across shows. */
-interface Frame { left: number; top: number; w: number; h: number; px: (x: number) => number; py: (y: number) => number; value: (px: number) => number }
+type Make = () => Drawing;
 
-interface Hit { x0: number; x1: number; y0: number; y1: number; row: BarRow; part: BarRow["parts"][number] }
-
-type Make = (zoom: Zoom, hidden: Set<string>) => Drawing;
-
-interface Colours {
-  ink: string;
-  soft: string;
-  line: string;
-  grid: string;
-  paper: string;
-  series: string[];
-  ramp: string[];
-  cause: Record<string, string>;
-}
+/** A cell of a table: a text, a text with its class, or an element. */
+type TableCell = string | [string, string] | HTMLElement;
 
 interface FigureOptions {
   title: string;
   make: Make;
   note?: string;
-  height?: (width: number, chart: Chart) => number;
+  height?: (width: number, rows: Row[]) => number;
   legend?: boolean;
   small?: boolean;
   onPick?: (() => void) | null;

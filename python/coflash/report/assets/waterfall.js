@@ -1,8 +1,6 @@
 // The mechanism: by which steps the programs of one value of a key become those of another.
 
-const TOTAL = { place: 4 };
-const LESS = { place: 2 };
-const MORE = { place: 7 };
+const LOOKS_OF_STEPS = { "flash programs": series(4), "fewer programs": series(2), "more programs": series(7) };
 
 /**
  * A step: what it is called, and the pages that it adds to the programs of a run.
@@ -21,6 +19,9 @@ const STEPS_OF_PROGRAMS = [
 /** @type {Figure | null} */
 let waterfall = null;
 
+/** The mean of what each has. @type {<T>(all: T[], value: (one: T) => number) => number} */
+const average = (all, value) => all.reduce((sum, one) => sum + value(one), 0) / all.length;
+
 /** The mean over runs. @type {(members: Run[], value: (at: (path: string) => number) => number) => number} */
 function meanOf(members, value) {
   return average(members, (run) => value((path) => metricAt.get(path)?.values[run] ?? 0));
@@ -30,51 +31,40 @@ function meanOf(members, value) {
 /** @type {() => Why[]} */
 function exactly() {
   const left = new Set(filtered());
-  return question ? data.whys.filter((one) => question.key.path === one.key && question.from === one.from && question.to === one.to
-    && one.runs.every((run) => left.has(run))) : [];
+  return question ? data.whys.filter((why) => question.key.path === why.key && question.from === why.from && question.to === why.to
+    && why.runs.every((run) => left.has(run))) : [];
 }
-
-/** The mean of what each has. @type {<T>(all: T[], value: (one: T) => number) => number} */
-const average = (all, value) => all.reduce((sum, one) => sum + value(one), 0) / all.length;
 
 /** @type {Make} */
 function waterfallChart() {
-  const found = question ? telling(question.key, pairs(question.key, question.from, question.to)) : [];
-  if (!question || !found.length) return "No two runs that can differ do so in this alone.";
-  const [before, after] = [found.map(([run]) => run), found.map(([, run]) => run)];
+  const chosen = question ? telling(question.key, pairs(question.key, question.from, question.to)) : [];
+  if (!question || !chosen.length) return "No two runs that can differ do so in this alone.";
+  const [before, after] = [chosen.map(([run]) => run), chosen.map(([, run]) => run)];
   const programs = (/** @type {(path: string) => number} */ at) =>
     Object.keys(data.causes).reduce((sum, cause) => sum + at(`programs_pages.${cause}`), 0);
-  const name = (/** @type {Code} */ code) => question.key.texts[code];
   const exact = exactly();
-  const total = (/** @type {Code} */ code, /** @type {number} */ value) => {
-    return { label: name(code), text: grouped(Math.round(value)), parts: [{ name: "flash programs", look: TOTAL, value }] };
-  };
-  const steps = (exact.length
+  const steps = exact.length
     ? Object.keys(exact[0].shares).map((label) => ({ label, by: average(exact, ({ shares }) => shares[label]) }))
-    : STEPS_OF_PROGRAMS.map(([label, pages]) => ({ label, by: meanOf(after, pages) - meanOf(before, pages) }))
-  ).filter(({ by }) => Math.abs(by) >= 0.5);
-  const first = exact.length ? average(exact, ({ base }) => base) : meanOf(before, programs);
-  const last = exact.length ? average(exact, ({ whole }) => whole) : meanOf(after, programs);
-  let at = first;
-  const between = steps.map(({ label, by }) => {
-    const from = Math.min(at, at + by);
-    at += by;
+    : STEPS_OF_PROGRAMS.map(([label, pages]) => ({ label, by: meanOf(after, pages) - meanOf(before, pages) }));
+  /** @type {(row: number, code: Code, value: number) => Row} */
+  const total = (row, code, value) =>
+    ({ row, label: question.key.texts[code], name: "flash programs", from: 0, to: value, value, text: grouped(Math.round(value)) });
+  let to = exact.length ? average(exact, ({ base }) => base) : meanOf(before, programs);
+  const rows = [total(0, question.from, to), ...steps.filter(({ by }) => Math.abs(by) >= 0.5).map(({ label, by }, at) => {
+    const [from, until] = [Math.min(to, to + by), Math.max(to, to + by)];
+    to += by;
     const text = `${by < 0 ? "−" : "+"}${grouped(Math.abs(Math.round(by)))}`;
-    return { label, from, text, parts: [{ name: by < 0 ? "fewer programs" : "more programs", look: by < 0 ? LESS : MORE, value: Math.abs(by) }] };
-  });
-  const rows = [total(question.from, first), ...between, total(question.to, last)];
-  return {
-    bars: { rows, x: barAxis(rows, "flash programs", "pages"), show: (value) => plural(Math.round(value), "page") },
-    summary: rows.map((row) => `${row.label}: ${row.text}`).join("; "),
-    table: () => ({ columns: ["step", "pages"], rows: rows.map((row) => [row.label, row.text]) }),
-  };
+    return { row: at + 1, label, name: by < 0 ? "fewer programs" : "more programs", from, to: until, value: by, text };
+  })];
+  rows.push(total(rows.length, question.to, exact.length ? average(exact, ({ whole }) => whole) : meanOf(after, programs)));
+  return { kind: "bars", rows, x: { label: "flash programs", unit: "pages", grid: true }, looks: LOOKS_OF_STEPS, fields: { step: "label", pages: "text" } };
 }
 
 // A page that GC takes from a buffer is not read, and is clean there.
 /** @type {() => string} */
 function readsSpared() {
-  const found = question ? telling(question.key, pairs(question.key, question.from, question.to)).map(([, run]) => run) : [];
-  const pages = found.length ? meanOf(found, (at) => at("shadows.from_buffer_pages")) : 0;
+  const after = question ? telling(question.key, pairs(question.key, question.from, question.to)).map(([, run]) => run) : [];
+  const pages = after.length ? meanOf(after, (at) => at("shadows.from_buffer_pages")) : 0;
   return pages ? `GC took ${plural(Math.round(pages), "page")} from a buffer: no reads of flash, and no programs when they leave it.` : "";
 }
 
@@ -89,12 +79,11 @@ function fillWaterfall() {
   if (!waterfall) return;
   const [from, to] = question ? [question.key.texts[question.from], question.key.texts[question.to]] : [];
   const between = data.between.find(({ schemes }) => schemes[0] === from && schemes[schemes.length - 1] === to);
-  const command = between ? ` Shares without a rest need the schemes between: coflash sweep … ${between.vary}.` : "";
   const said = exactly().length
     ? "Flash programs. Each step is the mean effect of a part of the scheme over all orders of adding the parts (Shapley), by runs of "
       + "the schemes between: nothing is left over."
     : "Flash programs, means over the pairs above. The last step is the rest of the difference: once some pages need no copy, GC "
-      + `chooses other victims, with more or fewer valid pages.${command}`;
+      + `chooses other victims, with more or fewer valid pages.${between ? ` ${between.said}` : ""}`;
   waterfall.note.textContent = [said, readsSpared()].filter(Boolean).join(" ");
   waterfall.redraw();
 }

@@ -5,6 +5,7 @@ use super::commands::{Commands, Ended};
 use super::plan::{Plan, Planned};
 use super::record::Record;
 use super::run::RunDisk;
+use crate::export::shape;
 use crate::folder::{DeviceError, Folder, survivors};
 use crate::layers::{Layer, Powered, Shared, over, power_on, shared, started};
 use crate::power_on::power_was_cut;
@@ -13,19 +14,10 @@ use coflash_base::seed::RngExt;
 use coflash_base::{Seed, Time};
 use coflash_level::Placement;
 use coflash_media::Side;
-use coflash_nbd::Shape;
 use coflash_scenario::Scenario;
 use coflash_store::Store;
 use std::fmt;
 use std::ops::RangeInclusive;
-
-/// The shape of the served disk.
-pub(crate) fn shape(session: &Powered<'_>, scenario: &Scenario) -> Shape {
-    let size_bytes = scenario.flash.exported.map_or(session.size_bytes(), |size| size.count);
-    let preferred_bytes = scenario.flash.page_size.count as u32;
-    let (name, description) = (String::new(), scenario.name.clone());
-    Shape { name, description, size_bytes, preferred_bytes, read_only: false }
-}
 
 /// The result of a check.
 pub(crate) struct Verdict {
@@ -88,14 +80,14 @@ impl<'a> Checker<'a> {
         let mut store = session.end().map_err(|problem| self.folder.io(problem))?.store;
         let mut survives = survivors(seed);
         let restarted = store.restart(|store| survives(store) || cuts.is_none());
-        restarted.map(|()| (store, scenario, cuts)).map_err(|problem| self.folder.store(problem))
+        restarted.map(|()| (store, scenario, cuts)).map_err(|problem| self.folder.unusable(problem))
     }
 
     /// The files of a state.
     pub(crate) fn make(&self, planned: &Planned, number: usize) -> Result<Layer<'_>, DeviceError> {
         let state = over(self.folder, shared(self.base))?;
         let (store, ..) = self.made(&state, planned, number)?;
-        store.close().map_err(|problem| self.folder.store(problem))?;
+        store.close().map_err(|problem| self.folder.unusable(problem))?;
         Ok(state)
     }
 
@@ -114,9 +106,9 @@ impl<'a> Checker<'a> {
     pub(crate) fn check(&self, planned: &Planned, number: usize) -> Result<Verdict, DeviceError> {
         let state = over(self.folder, shared(self.base))?;
         let (mut store, scenario, cuts) = self.made(&state, planned, number)?;
-        let found = store.contents().map_err(|problem| self.folder.store(problem))?;
+        let found = store.contents().map_err(|problem| self.folder.unusable(problem))?;
         let session = started(self.folder, scenario.clone(), store, &found, None)?;
-        let shape = shape(&session, &scenario);
+        let shape = shape(&scenario, session.size_bytes());
         let disk = RunDisk::new(session, shape);
         let environment = self.environment(planned, number);
         let ended = self.commands.run_on(&disk, self.job, &self.exploration.check, &environment);

@@ -123,7 +123,7 @@ impl Commands {
             drop(done);
             (status, watch.join().expect("it does not panic"))
         });
-        end_group(group);
+        end_group(group, LOOKS / 4);
         let mut bytes = Vec::new();
         let length = output.seek(io::SeekFrom::End(0))?;
         output.seek(io::SeekFrom::Start(length.saturating_sub(OUTPUT_BYTES)))?;
@@ -140,29 +140,22 @@ impl Commands {
             if look <= looks && !self.is_stopped() {
                 continue;
             }
-            let _ = kill_process_group(group, Signal::TERM);
-            if let Err(RecvTimeoutError::Timeout) = done.recv_timeout(LOOK * LOOKS) {
-                let _ = kill_process_group(group, Signal::KILL);
-                let _ = done.recv();
-            }
+            end_group(group, LOOKS);
+            let _ = done.recv();
             return look > looks;
         }
         false
     }
 }
 
-/// End what a command has left running in its group.
-fn end_group(group: Pid) {
-    let is_there = || test_kill_process_group(group).is_ok();
-    if !is_there() {
-        return;
-    }
+/// End what runs in a group: what is still there after some looks is killed.
+fn end_group(group: Pid, looks: u32) {
     let _ = kill_process_group(group, Signal::TERM);
-    for _ in 0..LOOKS / 2 {
-        if !is_there() {
+    for _ in 0..looks {
+        if test_kill_process_group(group).is_err() {
             return;
         }
-        thread::sleep(LOOK / 2);
+        thread::sleep(LOOK);
     }
     let _ = kill_process_group(group, Signal::KILL);
 }

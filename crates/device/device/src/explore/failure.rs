@@ -100,7 +100,7 @@ impl Failed {
     }
 
     /// Tell it in words.
-    pub(crate) fn told(self) -> Self {
+    pub(crate) fn with_story(self) -> Self {
         Self { story: self.words(), ..self }
     }
 
@@ -181,7 +181,7 @@ impl Checker<'_> {
             folder: self.folder.join("failures").join(format!("{number:06}")),
             story: String::new(),
         }
-        .told();
+        .with_story();
         let text = format!(
             "{}seed: {}\ncheck: {}\nthe check ended with {}\n{}",
             failed.story, self.exploration.seed, self.exploration.check, failed.ended, failed.output

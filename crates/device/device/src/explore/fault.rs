@@ -17,20 +17,22 @@ enum Kind {
     Full,
 }
 
-/// The names of the kinds.
-const KINDS: [(&str, Kind); 6] = [
-    ("read-error", Kind::ReadError),
-    ("write-error", Kind::WriteError),
-    ("flush-error", Kind::FlushError),
-    ("bad-sector", Kind::BadSector),
-    ("stuck", Kind::Stuck),
-    ("full", Kind::Full),
+/// The kinds: their names, and what is counted up to them.
+const KINDS: [(&str, Kind, usize); 6] = [
+    ("read-error", Kind::ReadError, READS),
+    ("write-error", Kind::WriteError, WRITES),
+    ("flush-error", Kind::FlushError, FLUSHES),
+    ("bad-sector", Kind::BadSector, WRITES),
+    ("stuck", Kind::Stuck, WRITES),
+    ("full", Kind::Full, WRITES),
 ];
 
 /// A fault, and the number of the read, write or flush at which it comes, from 1; drawn if it is not given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
+    name: &'static str,
     kind: Kind,
+    counts: usize,
     at: Option<u64>,
 }
 
@@ -39,15 +41,15 @@ impl FromStr for Fault {
 
     /// Read `write-error` or `write-error@17`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let (name, at) = text.split_once('@').map_or((text, None), |(name, at)| (name, Some(at)));
-        let kind = KINDS.iter().find(|(known, _)| *known == name).map(|&(_, kind)| kind);
+        let (given, at) = text.split_once('@').map_or((text, None), |(name, at)| (name, Some(at)));
         let number = at.map(|at| at.parse().ok().filter(|&at: &u64| at > 0));
-        match (kind, number) {
-            (Some(kind), None) => Ok(Self { kind, at: None }),
-            (Some(kind), Some(Some(at))) => Ok(Self { kind, at: Some(at) }),
+        match KINDS.iter().find(|(name, ..)| *name == given) {
+            Some(&(name, kind, counts)) if number != Some(None) => {
+                Ok(Self { name, kind, counts, at: number.flatten() })
+            }
             _ => Err(format!(
                 "\"{text}\" was given; {}, each also with @N, the number of its request from 1, are allowed",
-                KINDS.map(|(name, _)| format!("\"{name}\"")).join(", ")
+                KINDS.map(|(name, ..)| format!("\"{name}\"")).join(", ")
             )),
         }
     }
@@ -55,8 +57,7 @@ impl FromStr for Fault {
 
 impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (name, _) = KINDS.iter().find(|(_, kind)| *kind == self.kind).expect("each has a name");
-        write!(f, "{name}")?;
+        f.write_str(self.name)?;
         self.at.map_or(Ok(()), |at| write!(f, "@{at}"))
     }
 }
@@ -65,7 +66,7 @@ impl std::fmt::Display for Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// It is served.
-    Served,
+    Done,
     /// It is not served, and fails.
     Failed(Errno),
     /// It is served, and its answer comes late.
@@ -84,8 +85,8 @@ pub(crate) struct Faults {
 impl Faults {
     /// A fault; if its request is not given, `draw` gets the number of such requests.
     pub(crate) fn new(fault: &Fault, counted: &Self, draw: impl FnOnce(u64) -> u64) -> Self {
-        let at = fault.at.unwrap_or_else(|| draw(counted.counts[fault.kind.counts()].max(1)));
-        Self { fault: Some(Fault { kind: fault.kind, at: Some(at) }), ..Self::default() }
+        let at = fault.at.unwrap_or_else(|| draw(counted.counts[fault.counts].max(1)));
+        Self { fault: Some(Fault { at: Some(at), ..fault.clone() }), ..Self::default() }
     }
 
     /// The fault, with its request.
@@ -95,7 +96,7 @@ impl Faults {
 
     /// Whether it has come.
     pub(crate) fn has_come(&self) -> bool {
-        self.fault.as_ref().is_none_or(|fault| self.counts[fault.kind.counts()] >= fault.at.unwrap_or(1))
+        self.fault.as_ref().is_none_or(|fault| self.counts[fault.counts] >= fault.at.unwrap_or(1))
     }
 
     pub(crate) fn fate(&mut self, request: &Request, session: &Session<Store<impl Disk>>) -> Fate {
@@ -104,14 +105,14 @@ impl Faults {
             Command::Write => WRITES,
             Command::Flush => FLUSHES,
             Command::WriteZeroes { .. } | Command::Trim => CHANGES,
-            _ => return Fate::Served,
+            _ => return Fate::Done,
         };
         if let Some(count) = self.counts.get_mut(counted) {
             *count += 1;
         }
-        let Some(Fault { kind, at: Some(at) }) = self.fault else { return Fate::Served };
-        let count = self.counts[kind.counts()];
-        let is_it = counted == kind.counts() && count == at;
+        let Some(Fault { kind, counts, at: Some(at), .. }) = self.fault else { return Fate::Done };
+        let count = self.counts[counts];
+        let is_it = counted == counts && count == at;
         let (from, to) = (request.offset, request.offset + u64::from(request.length));
         match kind {
             Kind::ReadError | Kind::WriteError | Kind::FlushError if is_it => Fate::Failed(Errno::Io),
@@ -123,15 +124,15 @@ impl Faults {
                 } else if is_bad && counted != READS {
                     self.bad = None;
                 }
-                if is_bad && counted == READS { Fate::Failed(Errno::Io) } else { Fate::Served }
+                if is_bad && counted == READS { Fate::Failed(Errno::Io) } else { Fate::Done }
             }
             Kind::Full
                 if count >= at && matches!(request.command, Command::Write | Command::WriteZeroes { .. }) =>
             {
                 let is_new = session.runs(from, to - from).any(|(_, is_hole)| is_hole);
-                if is_new { Fate::Failed(Errno::NoSpace) } else { Fate::Served }
+                if is_new { Fate::Failed(Errno::NoSpace) } else { Fate::Done }
             }
-            _ => Fate::Served,
+            _ => Fate::Done,
         }
     }
 }
@@ -141,14 +142,3 @@ const WRITES: usize = 1;
 const FLUSHES: usize = 2;
 /// Not counted.
 const CHANGES: usize = 3;
-
-impl Kind {
-    /// What is counted up to it.
-    fn counts(self) -> usize {
-        match self {
-            Self::ReadError => READS,
-            Self::FlushError => FLUSHES,
-            Self::WriteError | Self::BadSector | Self::Stuck | Self::Full => WRITES,
-        }
-    }
-}

@@ -1,11 +1,12 @@
 //! Marks: lines that a workload writes to a socket, each answered by the line `done` once it is in the log.
 
+use crate::machine::lock;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// The longest mark, in bytes.
@@ -35,7 +36,7 @@ impl Marks {
         thread::scope(|scope| {
             while let Ok((client, _)) = self.listener.accept() {
                 let Ok(other) = client.try_clone() else { continue };
-                self.clients().push(other);
+                lock(&self.clients).push(other);
                 if self.is_over.load(Ordering::SeqCst) {
                     break;
                 }
@@ -54,11 +55,7 @@ impl Marks {
     }
 
     fn end_clients(&self) {
-        self.clients().drain(..).for_each(|client| drop(client.shutdown(Shutdown::Both)));
-    }
-
-    fn clients(&self) -> std::sync::MutexGuard<'_, Vec<UnixStream>> {
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.clients).drain(..).for_each(|client| drop(client.shutdown(Shutdown::Both)));
     }
 }
 

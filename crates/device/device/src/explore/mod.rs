@@ -29,6 +29,7 @@ mod run;
 mod shrink;
 mod states;
 
+use crate::export::shape;
 use crate::folder::{DeviceError, Folder};
 use crate::layers::{over, power_on, shared};
 use crate::power_on::servable;
@@ -148,7 +149,7 @@ pub fn explore(
     report: &mut dyn FnMut(&Explored) -> bool,
 ) -> Result<Explored, DeviceError> {
     if let Some(scenario) = scenario.filter(|_| !folder.has_device()) {
-        folder.create(&servable(scenario, size)?)?.close().map_err(|problem| folder.store(problem))?;
+        folder.create(&servable(scenario, size)?)?.close().map_err(|problem| folder.unusable(problem))?;
     }
     let io = |problem| folder.io(problem);
     for name in ["failures", "states", RECORDS] {
@@ -166,7 +167,7 @@ pub fn explore(
         faults.collect::<Result<_, _>>().map_err(|problem| folder.unusable(format!("fault: {problem}")))?;
     let (clean, counted) = exploring.run(Faults::default(), 0, report)?;
     exploring.check_uncut(&clean, report)?;
-    let mut explored = Explored::of(&clean.log);
+    let mut explored = Explored::begin(&clean.log);
     let mut records = vec![clean];
     for (number, fault) in faults.iter().enumerate() {
         let mut stream = Seed(plan.seed).child(&number.to_string()).stream("fault");
@@ -205,7 +206,7 @@ pub fn again(
     let files = folder.disks()?;
     let commands = Commands::new(kept.plan.limit).map_err(io)?;
     let exploring = Exploring { folder, plan: &kept.plan, commands: &commands, files: &files, jobs: 1 };
-    let explored = Explored::of(&kept.records[0].log);
+    let explored = Explored::begin(&kept.records[0].log);
     let explored = exploring.check_states(&kept.records, Some(number), explored, report)?;
     if explored.states == 0 {
         let last = explored.planned;
@@ -252,16 +253,16 @@ impl Exploring<'_> {
         let data =
             File::options().read(true).write(true).create(true).truncate(true).open(path).map_err(io)?;
         let is_faulty = faults.fault().is_some();
-        let shape = check::shape(&session, &scenario);
+        let shape = shape(&scenario, session.size_bytes());
         let page_bytes = scenario.flash.page_size.count;
-        let (disk, answers) = RunDisk::new(session, shape).recorded(data, faults, page_bytes);
+        let disk = RunDisk::new(session, shape).recorded(data, faults, page_bytes);
         let socket = self.commands.socket("marks");
         let marks = marks::Marks::bind(&socket).map_err(io)?;
         let environment = [("COFLASH_MARKS", socket.to_string_lossy().into_owned())];
         let ended = Mutex::new(None);
         thread::scope(|scope| {
             scope.spawn(|| marks.serve(|text| disk.mark(text)));
-            scope.spawn(|| disk.answer(answers));
+            scope.spawn(|| disk.answer());
             let run = |_| {
                 let done = self.commands.run_on(&disk, 0, &self.plan.run, &environment);
                 marks.stop();
@@ -291,7 +292,7 @@ impl Exploring<'_> {
     ) -> Result<(), DeviceError> {
         let log = &record.log;
         let all: Vec<_> = (0..log.entries.len()).filter(|&id| log.entries[id].is_change()).collect();
-        let state = State::of(log, &plan::in_service(log, &all), |_| true);
+        let state = State::keeping(log, &plan::in_service(log, &all), |_| true);
         let windows = log.windows();
         let pieces = states::pieces(&Painted::default(), log, &state);
         let states = vec![Planned { window: windows.len() - 1, state, pieces }];
@@ -396,7 +397,7 @@ impl Exploring<'_> {
 }
 
 impl Explored {
-    fn of(log: &crate::order::Log) -> Self {
+    fn begin(log: &crate::order::Log) -> Self {
         let (changes, marks) = (log.changes(), log.marks.len());
         Self { changes, flushes: log.entries.len() - changes, marks, ..Self::default() }
     }

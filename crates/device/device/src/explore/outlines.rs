@@ -53,5 +53,5 @@ pub(crate) fn joined(mut shrunk: Vec<(usize, Failed)>, outlines: &[String]) -> V
     for at in rest {
         kinds.iter_mut().find(|kind| kind.0 == outlines[at]).into_iter().for_each(|kind| kind.2.count += 1);
     }
-    kinds.into_iter().map(|(.., failed)| failed.told()).collect()
+    kinds.into_iter().map(|(.., failed)| failed.with_story()).collect()
 }

@@ -57,7 +57,8 @@ impl Plan {
     pub(crate) fn new(record: &Record, unit_bytes: u64, points: u32, seed: u64) -> io::Result<Self> {
         let (log, digests, windows) = (&record.log, record.digests()?, record.log.windows());
         let last = windows.len() - 1;
-        let small: Vec<_> = windows.iter().map(|window| Small::of(log, &window.open, unit_bytes)).collect();
+        let small: Vec<_> =
+            windows.iter().map(|window| Small::enumerate(log, &window.open, unit_bytes)).collect();
         let is_torn = |number: usize| small[number].as_ref().is_some_and(|small| small.torn);
         // Some points are for larger windows, and for torn requests.
         let for_larger = if (0..windows.len()).all(is_torn) { 0 } else { points as usize / 3 };
@@ -80,7 +81,7 @@ impl Plan {
         let weight = |number: usize| if has_more(number) { windows[number].open.len() } else { 0 };
         let shares = shares(left, windows.len(), weight, &mut stream);
 
-        let mut plan = Self { coverage: Coverage::of(log, &windows, unit_bytes), ..Self::default() };
+        let mut plan = Self { coverage: Coverage::count(log, &windows, unit_bytes), ..Self::default() };
         let (mut base, mut seen, mut carried) = (Base::default(), BTreeSet::new(), 0);
         for (number, window) in windows.iter().enumerate() {
             plan.durable.push(base.advance(log, &digests, window));
@@ -94,10 +95,10 @@ impl Plan {
                 is_new
             };
             if window.is_told {
-                add(State::of(log, &window.open, |_| false));
+                add(State::keeping(log, &window.open, |_| false));
             }
             if number == last {
-                add(State::of(log, &window.open, |_| true));
+                add(State::keeping(log, &window.open, |_| true));
             }
             if let Some(small) = small[number].as_ref().filter(|_| enumerated.contains(&number)) {
                 let found: usize = small.states().map(|state| usize::from(add(state))).sum();
@@ -158,7 +159,7 @@ struct Small {
 }
 
 impl Small {
-    fn of(log: &Log, open: &[Id], unit_bytes: u64) -> Option<Self> {
+    fn enumerate(log: &Log, open: &[Id], unit_bytes: u64) -> Option<Self> {
         if open.len() > SMALL {
             return None;
         }
@@ -247,9 +248,9 @@ fn draw(log: &Log, open: &[Id], unit_bytes: u64, stream: &mut RandomStream) -> S
     let share = [0.25, 0.5, 0.75][stream.random_range(0..3)];
     let order = if stream.random_bool(0.25) { landed(log, open, stream) } else { in_service(log, open) };
     let mut state = match stream.random_range(0..4) {
-        0 => State::of(log, &order, |id| id != one),
-        1 => State::of(log, &order, |id| id == one),
-        _ => State::of(log, &order, |_| stream.random_bool(share)),
+        0 => State::keeping(log, &order, |id| id != one),
+        1 => State::keeping(log, &order, |id| id == one),
+        _ => State::keeping(log, &order, |_| stream.random_bool(share)),
     };
     // A torn request: a first or a last part of it, or some parts.
     let chance = [0.0, 0.0, 0.25, 1.0][stream.random_range(0..4)];
@@ -275,7 +276,7 @@ fn draw(log: &Log, open: &[Id], unit_bytes: u64, stream: &mut RandomStream) -> S
 }
 
 impl Coverage {
-    fn of(log: &Log, windows: &[Window], unit_bytes: u64) -> Self {
+    fn count(log: &Log, windows: &[Window], unit_bytes: u64) -> Self {
         // Windows that promise the same may share states: the largest of them counts.
         let mut largest = BTreeMap::<(usize, usize), f64>::new();
         for window in windows {

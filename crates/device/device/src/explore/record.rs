@@ -92,7 +92,7 @@ pub(crate) struct Digests {
 
 impl Digests {
     /// That of a whole sector of a change.
-    pub(crate) fn of(&self, log: &Log, id: Id, sector: u64) -> u64 {
+    pub(crate) fn sector(&self, log: &Log, id: Id, sector: u64) -> u64 {
         match log.entries[id].kind {
             Kind::Write => self.all[id][(sector - log.entries[id].offset.div_ceil(SECTOR)) as usize],
             _ => self.zeros,

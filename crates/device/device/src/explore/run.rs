@@ -2,8 +2,9 @@
 
 use super::fault::{Fate, Faults};
 use super::record::Record;
-use crate::export::{errno, serve};
-use crate::machine::{Clock, now};
+use crate::delayed::Delayed;
+use crate::export::serve_untimed;
+use crate::machine::{Clock, lock, now};
 use crate::order::{Id, Kind, Log, change};
 use crate::session::Session;
 use coflash_nbd::{Errno, Export, Hangup, Request, Shape};
@@ -12,10 +13,8 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// How long an answer is held back. A program that sends a request without waiting for an answer that it needs is found
 /// only while that answer is not there yet, and a drive is no faster.
@@ -31,11 +30,11 @@ pub(crate) struct RunDisk<D: Disk> {
     log: Option<Logged>,
 }
 
-/// What is recorded, and the way of the answers.
+/// What is recorded, and the answers on their way.
 struct Logged {
     written: Mutex<Written>,
     page_bytes: u64,
-    answers: Mutex<Option<Sender<Held>>>,
+    answers: Delayed<HeldAnswer>,
 }
 
 struct Written {
@@ -48,12 +47,10 @@ struct Written {
 }
 
 /// An answer that is held back.
-struct Held {
+struct HeldAnswer {
     request: Request,
     id: Option<Id>,
     result: Result<(), Errno>,
-    due: Instant,
-    is_stuck: bool,
 }
 
 impl<D: Disk + Send> RunDisk<D> {
@@ -62,26 +59,22 @@ impl<D: Disk + Send> RunDisk<D> {
     }
 
     /// Record what happens; the data goes to a file.
-    pub(crate) fn recorded(self, data: File, faults: Faults, page_bytes: u64) -> (Self, Answers) {
-        let (sender, receiver) = channel();
+    pub(crate) fn recorded(self, data: File, faults: Faults, page_bytes: u64) -> Self {
         let written = Written { log: Log::default(), faults, data, data_bytes: 0, result: Ok(()) };
-        let answers = Mutex::new(Some(sender));
-        let log = Some(Logged { written: Mutex::new(written), page_bytes, answers });
-        (Self { log, ..self }, Answers(receiver))
+        let log = Some(Logged { written: Mutex::new(written), page_bytes, answers: Delayed::default() });
+        Self { log, ..self }
     }
 
     /// Note a mark.
     pub(crate) fn mark(&self, text: String) {
         if let Some(logged) = &self.log {
-            logged.written().log.mark(self.clock.time(), text);
+            lock(&logged.written).log.mark(self.clock.time(), text);
         }
     }
 
-    /// Send no more answers.
+    /// Send no more answers but those that are held back.
     pub(crate) fn end_answers(&self) {
-        if let Some(logged) = &self.log {
-            drop(lock(&logged.answers).take());
-        }
+        self.log.iter().for_each(|logged| logged.answers.stop());
     }
 
     /// The record of the run, and its faults.
@@ -94,39 +87,17 @@ impl<D: Disk + Send> RunDisk<D> {
         Ok((Record { log, fault, ended: None, data: Some(data) }, faults))
     }
 
-    /// Send the answers when they are due.
-    pub(crate) fn answer(&self, answers: Answers) {
+    /// Send the answers when they are due, until [`end_answers`](Self::end_answers) is called and all are sent.
+    pub(crate) fn answer(&self) {
         let Some(logged) = &self.log else { return };
-        let send = |held: Held| {
-            thread::sleep(held.due.saturating_duration_since(now()));
-            if let Some(id) = held.id {
-                logged.written().log.is_answered(self.clock.time(), id, held.result.is_err());
+        let send = |HeldAnswer { request, id, result }: HeldAnswer| {
+            if let Some(id) = id {
+                lock(&logged.written).log.is_answered(self.clock.time(), id, result.is_err());
             }
-            held.request.answer(held.result);
+            request.answer(result);
         };
-        thread::scope(|scope| {
-            for held in answers.0 {
-                if held.is_stuck {
-                    scope.spawn(|| send(held));
-                } else {
-                    send(held);
-                }
-            }
-        });
+        logged.answers.run(|| None, send);
     }
-}
-
-/// The answers of a run, to be sent.
-pub(crate) struct Answers(Receiver<Held>);
-
-impl Logged {
-    fn written(&self) -> MutexGuard<'_, Written> {
-        lock(&self.written)
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Written {
@@ -155,36 +126,33 @@ impl<D: Disk + Send> Export for RunDisk<D> {
         let Some(logged) = &self.log else {
             let session = &mut *lock(&self.session);
             for mut request in requests.drain(..) {
-                let done = serve(session, &mut request, self.clock.time());
-                request.answer(done.map(drop).map_err(|failure| errno(&failure)));
+                let done = serve_untimed(session, &mut request, self.clock.time());
+                request.answer(done);
             }
             return;
         };
         let ids: Vec<_> = {
-            let mut written = logged.written();
+            let mut written = lock(&logged.written);
             let arrives = |request| written.arrives(self.clock, request, logged.page_bytes);
             requests.iter().map(arrives).collect()
         };
         let session = &mut *lock(&self.session);
         for (mut request, id) in requests.drain(..).zip(ids) {
             let fate = {
-                let written = &mut *logged.written();
+                let written = &mut *lock(&logged.written);
                 id.into_iter().for_each(|id| written.log.is_served(id));
                 written.faults.fate(&request, session)
             };
             let result = match fate {
                 Fate::Failed(errno) => Err(errno),
-                _ => serve(session, &mut request, self.clock.time())
-                    .map(drop)
-                    .map_err(|failure| errno(&failure)),
+                _ => serve_untimed(session, &mut request, self.clock.time()),
             };
-            let due = now() + if fate == Fate::Stuck { STUCK } else { ANSWER_AFTER };
-            let held = Held { request, id, result, due, is_stuck: fate == Fate::Stuck };
-            if held.id.is_none() && !held.is_stuck {
-                held.request.answer(held.result);
-            } else if let Some(answers) = &*lock(&logged.answers) {
-                // A request that is dropped fails.
-                let _ = answers.send(held);
+            let is_stuck = fate == Fate::Stuck;
+            if id.is_none() && !is_stuck {
+                request.answer(result);
+            } else {
+                let due = now() + if is_stuck { STUCK } else { ANSWER_AFTER };
+                logged.answers.hold_until(due, HeldAnswer { request, id, result });
             }
         }
     }

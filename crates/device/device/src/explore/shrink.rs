@@ -93,14 +93,11 @@ impl Checker<'_> {
         come.sort_unstable();
         let last_durable = self.plan.windows[..=window].iter().flat_map(|one| &one.covered).max().copied();
         let comes = |id: Id, last: Id| id <= last || last_durable.is_some_and(|durable| id < durable);
-        let without = |state: &State, last: Id| State {
-            order: state.order.iter().copied().filter(|&id| comes(id, last)).collect(),
-            kept: state
-                .kept
-                .iter()
-                .filter(|&(&id, _)| comes(id, last))
-                .map(|(&id, kept)| (id, kept.clone()))
-                .collect(),
+        let without = |state: &State, last: Id| {
+            let mut other = state.clone();
+            other.order.retain(|&id| comes(id, last));
+            other.kept.retain(|&id, _| comes(id, last));
+            other
         };
         let (mut low, mut high) = (0, come.len().saturating_sub(1));
         while low < high {
@@ -123,7 +120,7 @@ impl Checker<'_> {
         };
         let whole_of = |state: &State, ids: &[Id]| {
             let mut other = state.clone();
-            other.kept.extend(State::of(log, &state.order, |id| ids.contains(&id)).kept);
+            other.kept.extend(State::keeping(log, &state.order, |id| ids.contains(&id)).kept);
             other
         };
         let torn_of = |state: &State, ids: &[Id]| -> Vec<Id> {

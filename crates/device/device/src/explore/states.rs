@@ -18,7 +18,7 @@ pub struct State {
 impl State {
     /// Keep some changes, whole.
     #[must_use]
-    pub fn of(log: &Log, order: &[Id], mut is_kept: impl FnMut(Id) -> bool) -> Self {
+    pub fn keeping(log: &Log, order: &[Id], mut is_kept: impl FnMut(Id) -> bool) -> Self {
         let kept = order.iter().filter(|&&id| is_kept(id));
         let whole = |&id: &Id| (id, vec![log.entries[id].range()]);
         Self { order: order.to_vec(), kept: kept.map(whole).collect() }
@@ -94,7 +94,7 @@ impl Base {
                 let sector = from / SECTOR;
                 let to = range.end.min((sector + 1) * SECTOR);
                 let is = if to - from == SECTOR {
-                    digests.of(log, *id, sector)
+                    digests.sector(log, *id, sector)
                 } else {
                     let below = changed.get(&sector).or_else(|| self.sectors.get(&sector));
                     digest((below, id, from, to))

@@ -1,8 +1,8 @@
 //! Requests of several pages: each is whole after a power cut, once it is answered. Zeros are such requests.
 
 use super::{AnsweredAt, Due, Session};
-use crate::device_bytes::DeviceBytes;
 use coflash_base::Time;
+use coflash_store::DeviceBytes;
 use coflash_workload::Op;
 
 /// The size of one write of zeros, in bytes.
@@ -58,7 +58,8 @@ impl<S: DeviceBytes> Session<S> {
             && let Ok(before) = due
         {
             let length = (end - from).min(ZEROS_BYTES);
-            due = self.write_part(from, &zeros[..length as usize], now).map(|after| before.and(after));
+            let written = self.issue(Op::Write, from, length, &zeros[..length as usize], now);
+            due = written.map(|after| before.and(after));
             from += length;
         }
         self.zeros = zeros;

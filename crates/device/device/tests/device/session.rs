@@ -1,5 +1,6 @@
 //! A session serves bytes as a plain disk does, and its twin gives the same measures.
 
+use crate::memory::MemoryDisk;
 use coflash_base::seed::{RandomStream, Rng, RngExt};
 use coflash_base::{Seed, Time};
 use coflash_device::{Cut, CutAt, Recorder, Restart, Restarts, Session, Side, servable, twin};
@@ -7,7 +8,7 @@ use coflash_engine::NoObserver;
 use coflash_level::{Placement, Tower};
 use coflash_media::Contents;
 use coflash_scenario::{Requests, Scenario};
-use coflash_store::{Disks, Format, MemoryDisk, Store, StoreError};
+use coflash_store::{Disks, Format, Store, StoreError};
 use std::path::{Path, PathBuf};
 
 /// Schemes: assignments to a scenario.

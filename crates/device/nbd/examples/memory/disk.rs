@@ -17,7 +17,7 @@ pub(crate) struct Memory(Mutex<Disk>);
 
 impl Memory {
     /// A disk of zeros, all of it holes.
-    pub(crate) fn of(size_bytes: usize) -> Self {
+    pub(crate) fn with_size(size_bytes: usize) -> Self {
         let (bytes, mapped) = (vec![0; size_bytes], vec![false; size_bytes.div_ceil(PAGE_BYTES)]);
         Self(Mutex::new(Disk { bytes, mapped }))
     }

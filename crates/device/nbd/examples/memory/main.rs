@@ -23,6 +23,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         stopper.stop();
     });
-    server.run(&Memory::of(size.parse()?))?;
+    server.run(&Memory::with_size(size.parse()?))?;
     Ok(())
 }

@@ -110,12 +110,12 @@ impl<E: Export> Export for Telling<E> {
 /// A memory disk, and the reasons for which its connections ended.
 fn telling() -> (Telling<Memory>, Receiver<String>) {
     let (sender, receiver) = channel();
-    (Telling(Memory::of(SIZE), Mutex::new(sender)), receiver)
+    (Telling(Memory::with_size(SIZE), Mutex::new(sender)), receiver)
 }
 
 #[test]
 fn many_requests_at_once_are_answered_and_connections_see_one_disk() {
-    with_server("many", &Memory::of(SIZE), |socket| {
+    with_server("many", &Memory::with_size(SIZE), |socket| {
         let (mut one, mut other) = (connect(socket), connect(socket));
         let page = |number: u64| vec![number as u8; 4096];
         let writes: Vec<u8> = (0..200)
@@ -145,7 +145,7 @@ fn many_requests_at_once_are_answered_and_connections_see_one_disk() {
 
 #[test]
 fn a_client_that_sends_far_ahead_gets_all_replies() {
-    with_server("slow", &Memory::of(SIZE), |socket| {
+    with_server("slow", &Memory::with_size(SIZE), |socket| {
         let mut client = connect(socket);
         client.set_nonblocking(true).unwrap();
         let reads: Vec<u8> = (0..200).flat_map(|cookie| command(0, READ, cookie, 0, 1 << 20)).collect();
@@ -347,7 +347,7 @@ fn tcp_takes_a_free_port_and_tells_it() {
     let Address::Tcp(address) = server.address().unwrap() else { panic!() };
     assert_ne!(address.port(), 0);
     assert_eq!(server.address().unwrap().to_string(), format!("nbd://127.0.0.1:{}", address.port()));
-    let export = Memory::of(SIZE);
+    let export = Memory::with_size(SIZE);
     thread::scope(|scope| {
         scope.spawn(|| server.run(&export).unwrap());
         let _stopping = Stopping(server.stopper());

@@ -1,11 +1,12 @@
 //! Damaged containers: refused, intact, or with the damaged page reported.
 
+use super::memory::MemoryDisk;
 use super::model::{Operation, PAGE_BYTES, State, call, erased, format, look, oob, page_of, slot};
 use crate::cell::{self, Cell, PageCell};
-use crate::disk::{Disk, Disks, FileDisk, MemoryDisk};
+use crate::disk::{Disk, Disks, FileDisk};
 use crate::format::{Layout, Superblock, VERSION, VERSION_WITHOUT_COPIES};
 use crate::sabotage::{self, Sabotage};
-use crate::{Damage, Format, Store, StoreError, check};
+use crate::{Damage, DeviceBytes, Format, Store, StoreError, check};
 use coflash_base::Seed;
 use coflash_base::seed::RngExt;
 use coflash_media::{Access, BlockId, Cause, Flash, FoundPage, HostPage, Mode, Nvm, Oob, Place, Ppn};

@@ -3,7 +3,8 @@
 #![cfg(unix)]
 
 use super::lossy::{HostPower, LossyDisk};
-use crate::{Disk, Disks, Format, MemoryDisk, Store, StoreError};
+use super::memory::MemoryDisk;
+use crate::{DeviceBytes, Disk, Disks, Format, Store, StoreError};
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Amount, Bytes, Lpn, Seed, Share};
 use coflash_ftl::{

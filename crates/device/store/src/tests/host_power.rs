@@ -2,11 +2,12 @@
 //! point or later; after the end of the process, as at the last write of the journal or later.
 
 use super::lossy::{HostPower, LossyDisk};
+use super::memory::MemoryDisk;
 use super::model::{State, WORDS, call, erased, format, look, oob, page_of};
 use crate::disk::{Disk, Disks};
 use crate::format::{Layout, VERSION};
 use crate::sabotage::{self, Sabotage};
-use crate::{Format, MemoryDisk, Store, StoreError};
+use crate::{Format, Store, StoreError};
 use coflash_base::Seed;
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_media::{Cause, Flash, Geometry, HostPage, Mode, Nvm, Oob, Place, Ppn};

@@ -1,7 +1,8 @@
 //! A device of a few pages, and operations on it as firmware may call them.
 
-use crate::disk::{Disk, Disks, MemoryDisk};
-use crate::{Format, Store, StoreError};
+use super::memory::MemoryDisk;
+use crate::disk::{Disk, Disks};
+use crate::{DeviceBytes, Format, Store, StoreError};
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Bytes, Index, Lpn};
 use coflash_media::{

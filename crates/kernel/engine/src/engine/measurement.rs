@@ -48,7 +48,7 @@ impl<M: SimulatedMedia> Engine<M> {
         let Meters { host, read, write, other, .. } = &self.meters;
         report.add(&HostCounters { requests: read.count() + write.count() + other.count(), ..*host });
         level.report(&mut report);
-        self.media.report(&mut report);
+        self.media.timeline().report(&mut report);
         if let Some(restarts) = &self.restarts {
             report.add(restarts.counters());
         }
@@ -84,7 +84,7 @@ impl<M: SimulatedMedia> Engine<M> {
         wall_seconds: f64,
     ) -> RunResult {
         // Of the stack, without the meters.
-        let heap_bytes = level.heap_bytes() + self.media.heap_bytes();
+        let heap_bytes = level.heap_bytes() + self.media.timeline().heap_bytes();
         let measured = self.measured(level, scenario, mode);
         let state_bytes_per_page = heap_bytes as f64 / f64::from(scenario.flash.pages());
         let simulator = Simulator::new(wall_seconds, &measured.metrics, state_bytes_per_page);
@@ -102,7 +102,7 @@ impl<M: SimulatedMedia> Engine<M> {
         let end = End {
             last_arrival: meters.last_arrival,
             last_answer: meters.last_answer,
-            busy_until: media.busy_until(),
+            busy_until: media.timeline().busy_until(),
             requests: all.count(),
         };
         let series = meters.series.clone().finish(&report);

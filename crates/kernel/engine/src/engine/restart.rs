@@ -60,7 +60,7 @@ impl<M: SimulatedMedia> Engine<M> {
             level.end(io)?;
             self.flushed.clear();
         }
-        let buffered = if restarts.loses_buffer { self.media.buffered_pages() } else { 0 };
+        let buffered = if restarts.loses_buffer { self.media.timeline().buffered_pages() } else { 0 };
         let (before, busy_before) = (self.rewritten(level), self.busy_ns());
         let io = &mut Self::io(&mut self.media, When::at(at));
         let LostPages { host, device } = level.restart(at, io)?;
@@ -86,7 +86,7 @@ impl<M: SimulatedMedia> Engine<M> {
     }
 
     fn busy_ns(&self) -> u64 {
-        let Busy { gc, other, .. } = self.media.busy();
+        let Busy { gc, other, .. } = self.media.timeline().busy();
         (gc + other).ns
     }
 }

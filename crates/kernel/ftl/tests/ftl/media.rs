@@ -5,8 +5,7 @@ use coflash_base::seed::{RngExt, Seed};
 use coflash_base::{Duration, Lpn, Time};
 use coflash_ftl::{Chips, CopyAll, FtlConfig, FtlCounters, Io, PageRead, Pools, Programs, Summary, Trigger};
 use coflash_media::{
-    CacheTimings, Cause, Channel, Flash, Geometry, Media, Place, Planes, Ppn, SimulatedMedia, Timeline,
-    Timing, Untimed, When,
+    CacheTimings, Cause, Channel, Flash, Geometry, Media, Place, Planes, Ppn, Timeline, Timing, Untimed, When,
 };
 use coflash_testing::Image;
 

@@ -1,5 +1,23 @@
 use super::*;
 
+/// Configuration 1 of the paper: pages of 4 KiB, one disk (Maxtor Atlas 10K IV).
+pub(super) const CONFIG_1: Costs = Costs {
+    flash: FlashCosts {
+        pages_per_block: 64,
+        page_program: Duration { ns: 300_000 },
+        page_read: Duration { ns: 125_000 },
+        page_copy: Duration { ns: 225_000 },
+        block_erase: Duration { ns: 1_500_000 },
+    },
+    disk: DiskCosts {
+        read_positioning: Duration { ns: 4_500_000 },
+        write_positioning: Duration { ns: 4_900_000 },
+        bandwidth_bytes_per_s: 72_000_000,
+        page_bytes: 4096,
+    },
+    write_policy: WritePolicy::WriteBack,
+};
+
 /// Hit rates of caches with the most popular hundredths of flash, for a working set of `percent` hundredths.
 fn zipf(exponent: f64, percent: u32) -> HitCurve {
     let weights = || (1..=percent).map(|rank| libm::pow(f64::from(rank), -exponent));
@@ -36,7 +54,7 @@ fn the_table_solves_its_equation() {
 
 #[test]
 fn a_page_write_costs_what_the_specification_says() {
-    let flash = Costs::CONFIG_1.flash;
+    let flash = CONFIG_1.flash;
     for (u, expected_us) in [(0.50, 386.8), (0.64, 475.0), (0.80, 744.0), (0.90, 1361.6)] {
         assert_near(flash.write_ns(u) / 1e3, expected_us, 0.05);
     }
@@ -46,7 +64,7 @@ fn a_page_write_costs_what_the_specification_says() {
 
 #[test]
 fn requests_cost_what_their_parts_cost() {
-    let costs = Costs::CONFIG_1;
+    let costs = CONFIG_1;
     let transfer = 4096.0 / 72e6 * 1e9;
     assert_near(costs.disk.read_ns(), 4.5e6 + transfer, 1e-6);
     assert_near(costs.read_ns(1.0, 7.0), 125e3, 0.0);
@@ -74,7 +92,7 @@ fn the_example_of_reads_is_best_near_its_u() {
         write_hits: HitCurve::new([], 1.0),
         reads_of_write_hits: 0.0,
     };
-    let best = Costs::CONFIG_1.best(&demand, 0.01, 1.0);
+    let best = CONFIG_1.best(&demand, 0.01, 1.0);
     assert_near(best.caching, 0.92, 0.015);
     assert_near(best.read, 1.0, 0.0);
 }
@@ -91,7 +109,7 @@ fn the_example_of_both_is_best_near_its_u_and_r() {
         write_hits: zipf(1.4, 220),
         reads_of_write_hits: 0.2,
     };
-    let costs = Costs::CONFIG_1;
+    let costs = CONFIG_1;
     let best = costs.best(&demand, 0.01, 1.0);
     assert_near(best.caching, 0.64, 0.02);
     assert_near(best.read, 0.25, 0.07);
@@ -109,7 +127,7 @@ fn the_algorithm_finds_the_least_of_all_partitions() {
         write_hits: zipf(1.1, 80),
         reads_of_write_hits: 0.4,
     };
-    let costs = Costs::CONFIG_1;
+    let costs = CONFIG_1;
     let step = 1.0 / 16.0;
     let best = costs.best(&demand, step, 0.9);
     let least = costs.hybrid_ns(&demand, best);
@@ -129,13 +147,13 @@ fn nothing_asked_for_needs_no_cache() {
     let none = || HitCurve::new([], 1.0);
     let demand =
         Demand { reads: 0.0, writes: 0.0, read_hits: none(), write_hits: none(), reads_of_write_hits: 0.0 };
-    assert_eq!(Costs::CONFIG_1.best(&demand, 0.25, 1.0), Partition { caching: 0.25, read: 0.0 });
+    assert_eq!(CONFIG_1.best(&demand, 0.25, 1.0), Partition { caching: 0.25, read: 0.0 });
 }
 
 #[test]
 fn written_through_only_reads_gain_from_the_write_cache() {
-    let through = Costs { write_policy: WritePolicy::WriteThrough, ..Costs::CONFIG_1 };
-    let both_ns = Costs::CONFIG_1.disk.write_ns() + 300e3;
+    let through = Costs { write_policy: WritePolicy::WriteThrough, ..CONFIG_1 };
+    let both_ns = CONFIG_1.disk.write_ns() + 300e3;
     for hit_rate in [0.0, 0.5, 1.0] {
         assert_near(through.write_ns(hit_rate, 0.0, 300e3), both_ns, 1e-6);
         let read = hit_rate * 0.4;

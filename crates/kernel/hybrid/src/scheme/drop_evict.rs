@@ -10,49 +10,32 @@ use super::{PartitionScheme, one_cache};
 use crate::costmodel::Partition;
 use coflash_base::{Policy, Save, Share};
 use coflash_cache::Orders;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Parameters of `drop-evict`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(deny_unknown_fields, default)]
-pub struct DropEvictConfig {
-    /// Caching space as a share of flash.
-    pub caching: Share,
-    /// The last share of the time from a page's last use to its eviction, in which GC drops it if it is clean: "0%" is
-    /// fp-fcl, "100%" silent-eviction.
-    pub soon: Share,
-}
-
-impl Default for DropEvictConfig {
-    fn default() -> Self {
-        Self { caching: Share::percent(80), soon: Share::percent(50) }
+coflash_base::config! {
+    /// The drop and evict scheme, with its parameters.
+    #[derive(Eq, Save)]
+    pub struct DropEvictConfig {
+        /// Caching space as a share of flash.
+        pub caching: Share = Share::percent(80),
+        /// The last share of the time from a page's last use to its eviction, in which GC drops it if it is clean: "0%" is
+        /// fp-fcl, "100%" silent-eviction.
+        pub soon: Share = Share::percent(50),
     }
 }
 
-/// The drop and evict scheme.
-#[derive(Clone, Save)]
-pub struct DropEvict {
-    config: DropEvictConfig,
-}
-
-impl Policy for DropEvict {
-    type Config = DropEvictConfig;
+impl Policy for DropEvictConfig {
+    type Config = Self;
     const SUMMARY: &'static str =
         "One cache of a fixed share of flash, whose clean pages GC drops if they would soon be evicted.";
     const SOURCE: &'static str = "after Z-CacheLib, arXiv 2410.11260, 2024";
 }
 
-impl PartitionScheme for DropEvict {
-    fn new(config: &DropEvictConfig) -> Self {
-        Self { config: config.clone() }
-    }
-
+impl PartitionScheme for DropEvictConfig {
     fn first(&self) -> (Partition, Orders) {
-        one_cache(self.config.caching)
+        one_cache(self.caching)
     }
 
     fn drops_clean_from(&self) -> Option<f64> {
-        (self.config.soon > Share::ZERO).then(|| (1.0 - self.config.soon.as_f64()).max(0.0))
+        (self.soon > Share::ZERO).then(|| (1.0 - self.soon.as_f64()).max(0.0))
     }
 }

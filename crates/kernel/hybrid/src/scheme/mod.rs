@@ -13,11 +13,11 @@ mod silent_eviction;
 coflash_base::policy_family! { ($)
     /// The partition of flash into read cache, write cache and over-provisioned space.
     pub family Scheme: Save, config SchemeConfig, dispatch scheme_dispatch, build scheme_build {
-        "op-fcl" => OpFcl(op_fcl::OpFcl),
-        "rw-fcl" => RwFcl(rw_fcl::RwFcl),
-        "fp-fcl" => FpFcl(fp_fcl::FpFcl),
-        "silent-eviction" => SilentEviction(silent_eviction::SilentEviction),
-        "drop-evict" => DropEvict(drop_evict::DropEvict),
+        "op-fcl" => OpFcl(op_fcl::OpFclConfig),
+        "rw-fcl" => RwFcl(rw_fcl::RwFclConfig),
+        "fp-fcl" => FpFcl(fp_fcl::FpFclConfig),
+        "silent-eviction" => SilentEviction(silent_eviction::SilentEvictionConfig),
+        "drop-evict" => DropEvict(drop_evict::DropEvictConfig),
     }
 }
 
@@ -36,11 +36,8 @@ pub struct Period<'a> {
     pub caching_max: f64,
 }
 
-/// The contract of a partition scheme. `first` is called once, `divide` at the end of each period.
-pub trait PartitionScheme: coflash_base::Policy {
-    /// Create the scheme with its parameters.
-    fn new(config: &Self::Config) -> Self;
-
+/// The contract of a partition scheme, which is its parameters. `first` is called once, `divide` at the end of each period.
+pub trait PartitionScheme: coflash_base::Policy<Config = Self> {
     /// The initial partition, and the eviction orders of clean and dirty pages.
     fn first(&self) -> (Partition, Orders);
 
@@ -76,7 +73,7 @@ impl SchemeConfig {
     /// Create the scheme.
     #[must_use]
     pub fn build(&self) -> Scheme {
-        scheme_build!(self, config => PartitionScheme::new(config))
+        scheme_build!(self, config => config.clone())
     }
 }
 

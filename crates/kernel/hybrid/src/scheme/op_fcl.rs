@@ -18,48 +18,29 @@ pub enum CostsOf {
     Measured,
 }
 
-/// Parameters of `op-fcl`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(deny_unknown_fields, default)]
-pub struct OpFclConfig {
-    /// Initial caching space as a share of flash.
-    pub initial_caching: Share,
-    /// Initial read cache as a share of caching space.
-    pub initial_read: Share,
-    /// The costs for the cost model.
-    pub costs: CostsOf,
-}
-
-impl Default for OpFclConfig {
-    fn default() -> Self {
-        Self {
-            initial_caching: Share::percent(95),
-            initial_read: Share::percent(50),
-            costs: CostsOf::default(),
-        }
+coflash_base::config! {
+    /// The OP-FCL scheme, with its parameters.
+    #[derive(Eq, Save)]
+    pub struct OpFclConfig {
+        /// Initial caching space as a share of flash.
+        pub initial_caching: Share = Share::percent(95),
+        /// Initial read cache as a share of caching space.
+        pub initial_read: Share = Share::percent(50),
+        /// The costs for the cost model.
+        pub costs: CostsOf,
     }
 }
 
-/// The OP-FCL scheme.
-#[derive(Clone, Save)]
-pub struct OpFcl {
-    config: OpFclConfig,
-}
-
-impl Policy for OpFcl {
-    type Config = OpFclConfig;
+impl Policy for OpFclConfig {
+    type Config = Self;
     const SUMMARY: &'static str =
         "Read cache, write cache and over-provisioned space are sized by the cost model.";
     const SOURCE: &'static str = "Y. Oh et al., FAST 2012";
 }
 
-impl PartitionScheme for OpFcl {
-    fn new(config: &OpFclConfig) -> Self {
-        Self { config: config.clone() }
-    }
-
+impl PartitionScheme for OpFclConfig {
     fn first(&self) -> (Partition, Orders) {
-        two_caches(self.config.initial_caching, self.config.initial_read)
+        two_caches(self.initial_caching, self.initial_read)
     }
 
     fn divides(&self) -> bool {
@@ -68,7 +49,7 @@ impl PartitionScheme for OpFcl {
 
     fn divide(&self, period: &Period<'_>) -> Option<Partition> {
         let Period { demand, costs, measured, step, caching_max } = *period;
-        match self.config.costs {
+        match self.costs {
             CostsOf::Constants => Some(costs.best(demand, step, caching_max)),
             // Before garbage collection begins, over-provisioned space has no benefit.
             CostsOf::Measured if measured.cleaning.is_unknown() => None,

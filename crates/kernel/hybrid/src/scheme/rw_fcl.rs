@@ -4,45 +4,28 @@ use super::{PartitionScheme, Period, two_caches};
 use crate::costmodel::Partition;
 use coflash_base::{Policy, Save, Share};
 use coflash_cache::Orders;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Parameters of `rw-fcl`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(deny_unknown_fields, default)]
-pub struct RwFclConfig {
-    /// Caching space as a share of flash.
-    pub caching: Share,
-    /// Initial read cache as a share of caching space.
-    pub initial_read: Share,
-}
-
-impl Default for RwFclConfig {
-    fn default() -> Self {
-        Self { caching: Share::percent(80), initial_read: Share::percent(50) }
+coflash_base::config! {
+    /// The RW-FCL scheme, with its parameters.
+    #[derive(Eq, Save)]
+    pub struct RwFclConfig {
+        /// Caching space as a share of flash.
+        pub caching: Share = Share::percent(80),
+        /// Initial read cache as a share of caching space.
+        pub initial_read: Share = Share::percent(50),
     }
 }
 
-/// The RW-FCL scheme.
-#[derive(Clone, Save)]
-pub struct RwFcl {
-    config: RwFclConfig,
-}
-
-impl Policy for RwFcl {
-    type Config = RwFclConfig;
+impl Policy for RwFclConfig {
+    type Config = Self;
     const SUMMARY: &'static str =
         "Read and write cache are sized by the cost model, within a fixed caching space.";
     const SOURCE: &'static str = "Y. Oh et al., FAST 2012";
 }
 
-impl PartitionScheme for RwFcl {
-    fn new(config: &RwFclConfig) -> Self {
-        Self { config: config.clone() }
-    }
-
+impl PartitionScheme for RwFclConfig {
     fn first(&self) -> (Partition, Orders) {
-        two_caches(self.config.caching, self.config.initial_read)
+        two_caches(self.caching, self.initial_read)
     }
 
     fn divides(&self) -> bool {
@@ -50,7 +33,7 @@ impl PartitionScheme for RwFcl {
     }
 
     fn divide(&self, period: &Period<'_>) -> Option<Partition> {
-        let caching = self.config.caching.as_f64().min(period.caching_max);
+        let caching = self.caching.as_f64().min(period.caching_max);
         Some(period.costs.best_within(period.demand, caching, period.step))
     }
 }

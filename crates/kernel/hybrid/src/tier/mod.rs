@@ -41,7 +41,7 @@ use crate::workload_tracker::WorkloadTracker;
 use crate::write_policy::WritePolicy;
 use coflash_base::{Ahead, Bytes, Index, Lpn, Misfit, Save, Time};
 use coflash_cache::{Cache, PolicyPair, SlotId};
-use coflash_ftl::{Coverage, Ftl, GcHook, PageRead, PageWrite, WriteStream};
+use coflash_ftl::{Coverage, Ftl, GcHook, Io, PageRead, PageWrite, WriteStream};
 use coflash_media::{Cause, DieId, Geometry, Media, Place};
 use fetching::Fetches;
 
@@ -58,6 +58,14 @@ pub(crate) struct TierIo<'a, M: Media, H> {
     pub(crate) jobs: &'a mut Jobs<M::When>,
     /// The beginning of the current request: no operation begins earlier.
     pub(crate) start: M::When,
+}
+
+impl<'a, M: Media, H> TierIo<'a, M, H> {
+    /// The tier's part of what the level below a request reaches.
+    #[inline(always)]
+    pub(crate) fn of_level(io: &'a mut Io<'_, M, H>, jobs: &'a mut Jobs<M::When>) -> Self {
+        Self { media: &mut *io.media, hook: &mut io.hook, jobs, start: io.start }
+    }
 }
 
 /// The server of a page.
@@ -120,27 +128,9 @@ impl Tier {
     ) -> Result<Self, Misfit> {
         config.check()?;
         let page_bytes = geometry.page_size.count;
-        let layout = JournalLayout::new(ftl.logical_pages(), page_bytes).ok_or_else(|| {
-            let pages = ftl.logical_pages();
-            Misfit::new("segment", format!("flash of {pages} pages is too small to keep its own mapping"))
-        })?;
+        let (layout, segment_pages) = Self::layout(&ftl, config, page_bytes)?;
         let flash_pages = ftl.data_pages();
-        let segment_pages = config.segment.count / page_bytes;
-        // With a larger one there would be no partition to choose; a smaller one would have too many.
-        let (least, most) = (u64::from(flash_pages).div_ceil(SEGMENTS_MAX), u64::from(layout.slots));
-        if !(least..=most).contains(&segment_pages) {
-            let [least, most] = [least, most].map(|pages| Bytes { count: pages * page_bytes });
-            let allowed = format!("from {least} (flash / {SEGMENTS_MAX}) to {most} (all that may be cached)");
-            return Err(Misfit::out_of_range("segment", config.segment, &allowed));
-        }
         let segments = u64::from(flash_pages).div_ceil(segment_pages);
-        if config.destage_pages > layout.slots / 4 {
-            let problem = format!(
-                "{} is more than a quarter of the {} pages of cache",
-                config.destage_pages, layout.slots
-            );
-            return Err(Misfit::new("destage_pages", problem));
-        }
         let scheme = config.scheme.build();
         let (partition, orders) = scheme.first();
         let clean =
@@ -195,6 +185,30 @@ impl Tier {
             counters: TierCounters::default(),
             ftl,
         })
+    }
+
+    /// The layout of the mapping in flash, and the pages of a segment.
+    fn layout(ftl: &Ftl, config: &HybridConfig, page_bytes: u64) -> Result<(JournalLayout, u64), Misfit> {
+        let layout = JournalLayout::new(ftl.logical_pages(), page_bytes).ok_or_else(|| {
+            let pages = ftl.logical_pages();
+            Misfit::new("segment", format!("flash of {pages} pages is too small to keep its own mapping"))
+        })?;
+        let segment_pages = config.segment.count / page_bytes;
+        // With a larger one there would be no partition to choose; a smaller one would have too many.
+        let (least, most) = (u64::from(ftl.data_pages()).div_ceil(SEGMENTS_MAX), u64::from(layout.slots));
+        if !(least..=most).contains(&segment_pages) {
+            let [least, most] = [least, most].map(|pages| Bytes { count: pages * page_bytes });
+            let allowed = format!("from {least} (flash / {SEGMENTS_MAX}) to {most} (all that may be cached)");
+            return Err(Misfit::out_of_range("segment", config.segment, &allowed));
+        }
+        if config.destage_pages > layout.slots / 4 {
+            let problem = format!(
+                "{} is more than a quarter of the {} pages of cache",
+                config.destage_pages, layout.slots
+            );
+            return Err(Misfit::new("destage_pages", problem));
+        }
+        Ok((layout, segment_pages))
     }
 
     /// The FTL.

@@ -27,6 +27,15 @@ enum Ghosts {
     Sampled(Sampled),
 }
 
+macro_rules! ghosts_dispatch {
+    ($ghosts:expr, $variant:pat => $call:expr) => {
+        match $ghosts {
+            Ghosts::Stack($variant) => $call,
+            Ghosts::Sampled($variant) => $call,
+        }
+    };
+}
+
 impl Ghosts {
     fn new(
         policy: &EvictionConfig,
@@ -50,21 +59,12 @@ impl Ghosts {
         }
     }
 
-    /// Use a page. Returns whether a cache of the size of flash had it, if that is known for this page.
-    #[inline]
-    fn use_page(&mut self, lpn: Lpn) -> bool {
-        match self {
-            Self::Stack(stack) => stack.use_page(lpn),
-            Self::Sampled(sampled) => sampled.use_page(lpn),
-        }
-    }
-
-    #[inline]
-    fn forget(&mut self, lpn: Lpn) {
-        match self {
-            Self::Stack(stack) => stack.forget(lpn),
-            Self::Sampled(sampled) => sampled.forget(lpn),
-        }
+    coflash_base::forward_to_variant! { ghosts_dispatch;
+        /// Use a page. Returns whether a cache of the size of flash had it, if that is known for this page.
+        fn use_page(&mut self, lpn: Lpn) -> bool;
+        fn forget(&mut self, lpn: Lpn);
+        fn fade(&mut self, kept: f64);
+        fn heap_bytes(&self) -> usize;
     }
 
     /// The hits of caches of one segment, two …, among `uses` uses. They never fall with the size.
@@ -72,20 +72,6 @@ impl Ghosts {
         match self {
             Self::Stack(stack) => stack.hits().collect(),
             Self::Sampled(sampled) => sampled.hits(uses).collect(),
-        }
-    }
-
-    fn fade(&mut self, kept: f64) {
-        match self {
-            Self::Stack(stack) => stack.fade(kept),
-            Self::Sampled(sampled) => sampled.fade(kept),
-        }
-    }
-
-    fn heap_bytes(&self) -> usize {
-        match self {
-            Self::Stack(stack) => stack.heap_bytes(),
-            Self::Sampled(sampled) => sampled.heap_bytes(),
         }
     }
 }

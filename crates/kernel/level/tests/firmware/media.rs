@@ -7,7 +7,7 @@ use coflash_base::measure::Report;
 use coflash_base::{Duration, Seed};
 use coflash_ftl::{Chips, Coverage};
 use coflash_level::{Level, Op};
-use coflash_media::{CacheTimings, Channel, Media, Planes, SimulatedMedia, Tag, Timeline, Timing, Untimed};
+use coflash_media::{CacheTimings, Channel, Media, Planes, Tag, Timeline, Timing, Untimed};
 
 /// The operations of levels, in every respect that does not depend on time.
 #[derive(Debug, PartialEq)]

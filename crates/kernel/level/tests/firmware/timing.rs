@@ -7,8 +7,7 @@ use coflash_base::{Duration, Lpn, Time};
 use coflash_ftl::{Coverage, Trigger};
 use coflash_level::{Device, Eviction, Level, LinkCost, Notices, Op};
 use coflash_media::{
-    BlockId, CacheTiming, CacheTimings, Cause, Channel, Finished, Flash, SimulatedMedia, Tag, Timeline,
-    Timing, Untimed, When,
+    BlockId, CacheTiming, CacheTimings, Cause, Channel, Finished, Flash, Tag, Timeline, Timing, Untimed, When,
 };
 
 const BOTH: [Eviction; 2] = [Eviction::Foreground, Eviction::Background];

@@ -47,31 +47,60 @@ impl Backed for Timeline {
 }
 
 impl SimulatedMedia for Timeline {
-    fn tell(&mut self, when: When, tag: u32) {
+    #[inline(always)]
+    fn timeline(&self) -> &Timeline {
+        self
+    }
+
+    #[inline(always)]
+    fn timeline_mut(&mut self) -> &mut Timeline {
+        self
+    }
+}
+
+/// Time, and what was measured in it.
+impl Timeline {
+    /// Request a report of `tag` at `when`, a moment with unknown time.
+    pub fn tell(&mut self, when: When, tag: u32) {
         self.tell_as(when, Tag::Part(tag));
     }
 
+    /// Process the events up to `until` and append the tags of the moments on the way, in order. Stops after an
+    /// event that reports something, since that may cause new operations. Returns whether no event is left.
     #[inline]
-    fn run(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
+    pub fn run(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
         !self.has_events || self.run_events(until, finished)
     }
 
+    /// Advance time to `now`, without any event in between.
     #[inline]
-    fn pass_to(&mut self, now: Time) {
+    pub fn pass_to(&mut self, now: Time) {
         self.servers.channels.pass_to(now);
         if let Some(behind) = &mut self.behind {
             behind.pass_to(now);
         }
     }
 
-    fn step(&mut self, finished: &mut Vec<Finished>) -> bool {
+    /// As [`run`](Self::run); then, if no event is left, advance time to `until`.
+    #[inline]
+    pub fn advance(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
+        let is_reached = self.run(until, finished);
+        if is_reached {
+            self.pass_to(until);
+        }
+        is_reached
+    }
+
+    /// Advance time to the next event. Returns false if nothing is under way.
+    pub fn step(&mut self, finished: &mut Vec<Finished>) -> bool {
         let is_more = self.step_once(finished);
         self.record_ends();
         is_more
     }
 
+    /// The time of the next event; `None` if nothing is under way, or if there are no events.
     #[inline]
-    fn next_event(&self) -> Option<Time> {
+    pub fn next_event(&self) -> Option<Time> {
         if !self.has_events {
             return None;
         }
@@ -83,7 +112,9 @@ impl SimulatedMedia for Timeline {
         [flash, behind.next_event()].into_iter().flatten().min()
     }
 
-    fn idle_since(&self, die: DieId) -> Option<Time> {
+    /// The time since which a die is idle, if known: with private channels it may be in the future, with
+    /// shared ones it is now or `None`.
+    pub fn idle_since(&self, die: DieId) -> Option<Time> {
         let mut servers = self.servers_of(die);
         let Servers { free_at, by_events, channels, .. } = &self.servers;
         if *by_events {
@@ -93,28 +124,34 @@ impl SimulatedMedia for Timeline {
         }
     }
 
-    fn busy(&self) -> Busy {
+    /// The time that dies were busy so far.
+    pub fn busy(&self) -> Busy {
         self.servers.busy()
     }
 
-    fn backlog_max(&self, now: Time) -> Duration {
+    /// The longest time that a die or a channel needs from `now` on for issued operations, without waiting.
+    pub fn backlog_max(&self, now: Time) -> Duration {
         let Servers { free_at, by_events, channels, .. } = &self.servers;
         let free_at = free_at.iter().map(|at| at.ns).max().unwrap_or(0);
         Duration { ns: if *by_events { channels.backlog_ns_max() } else { free_at.saturating_sub(now.ns) } }
     }
 
-    fn buffered_pages(&self) -> u64 {
+    /// The pages in the controller's write buffer: they are written, and not yet in flash.
+    pub fn buffered_pages(&self) -> u64 {
         self.servers.channels.buffer().used_pages()
     }
 
-    fn busy_until(&self) -> Time {
+    /// The end of the last operation of flash or disks. Where ends become known as time advances, only ended
+    /// operations count.
+    pub fn busy_until(&self) -> Time {
         let Servers { free_at, by_events, channels, .. } = &self.servers;
         let flash =
             if *by_events { channels.ended_at() } else { free_at.iter().copied().max().unwrap_or_default() };
         self.behind.as_ref().map_or(flash, |behind| flash.max(behind.busy_until()))
     }
 
-    fn report(&self, report: &mut Report) {
+    /// Add its measures to a report.
+    pub fn report(&self, report: &mut Report) {
         let Busy { gc, other, bus } = self.servers.busy();
         let end = report.end().max(self.busy_until()).ns;
         let dies = self.servers.free_at.len() as u64;
@@ -147,7 +184,8 @@ impl SimulatedMedia for Timeline {
         }
     }
 
-    fn heap_bytes(&self) -> usize {
+    /// The heap memory in bytes.
+    pub fn heap_bytes(&self) -> usize {
         self.servers.free_at.capacity() * size_of::<Time>()
             + self.servers.channels.heap_bytes()
             + self.slc_blocks.capacity()

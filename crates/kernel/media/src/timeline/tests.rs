@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Backed, Mode, SimulatedMedia};
+use crate::{Backed, Mode};
 use coflash_base::seed::{RngExt, Seed};
 
 const START: When = When { op: None, ns: 0 };

@@ -49,7 +49,7 @@ impl PartSource {
             delay_ns: part.delay.ns,
             placement: part.placement,
             duration: part.duration,
-            requests: part.requests_max.unwrap_or(u64::MAX).min(requests),
+            requests: part.requests_max.map_or(requests, |most| requests.min(most.get())),
             done: 0,
             latest_ns: 0,
             end: None,

@@ -41,6 +41,7 @@ use phases::Phases;
 use presets::PresetConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU64;
 use tenants::Tenants;
 
 /// A part of a workload: exactly one of `synthetic`, `preset`, `phases` and `tenants`, with an address range and a
@@ -66,7 +67,7 @@ pub struct Part {
     /// request.
     pub duration: Option<Duration>,
     /// Upper limit on the number of requests.
-    pub requests_max: Option<u64>,
+    pub requests_max: Option<NonZeroU64>,
     /// Placement hint of its writes: data with the same hint belongs together. A number from 0, which `ftl.placement` = "fdp"
     /// takes for a handle. It replaces the hints of the parts within. Default: theirs.
     pub placement: Option<PlacementId>,
@@ -206,9 +207,6 @@ impl Part {
     }
 
     fn open_in(&self, range: Range, seed: Seed, turn: u64, path: &str) -> Result<PartSource, WorkloadError> {
-        if self.requests_max == Some(0) {
-            return refuse("requests_max", "0 was given; at least 1 is allowed");
-        }
         if self.duration == Some(Duration::ZERO) {
             return refuse("duration", "0ns was given; at least 1ns is allowed");
         }

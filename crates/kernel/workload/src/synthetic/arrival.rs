@@ -6,8 +6,6 @@ use super::{ArrivalPolicy, draw, refuse};
 use crate::WorkloadError;
 use coflash_base::policy::NoParameters;
 use coflash_base::{Duration, Policy, RandomStream};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// Check that `gap` is at least `least` and that `requests` gaps fit a clock of 63 bits.
 pub(super) fn gap_ns(
@@ -46,17 +44,12 @@ impl ArrivalPolicy for BackToBack {
     }
 }
 
-/// Arrivals `"uniform"` and their parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct UniformGapConfig {
-    /// Upper bound of the interarrival time: it is above 0 and below this, and half of this on average.
-    pub max: Duration,
-}
-
-impl Default for UniformGapConfig {
-    fn default() -> Self {
-        Self { max: Duration { ns: 1_000_000 } }
+coflash_base::config! {
+    /// Arrivals `"uniform"` and their parameters.
+    #[derive(Eq)]
+    pub struct UniformGapConfig {
+        /// Upper bound of the interarrival time: it is above 0 and below this, and half of this on average.
+        pub max: Duration = Duration { ns: 1_000_000 },
     }
 }
 
@@ -77,56 +70,40 @@ impl ArrivalPolicy for UniformGapConfig {
     }
 }
 
-/// The parameters of `"poisson"`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct PoissonConfig {
-    /// Mean interarrival time.
-    pub mean: Duration,
-}
-
-impl Default for PoissonConfig {
-    fn default() -> Self {
-        Self { mean: Duration { ns: 500_000 } }
+coflash_base::config! {
+    /// The parameters of `"poisson"`.
+    #[derive(Eq)]
+    pub struct PoissonConfig {
+        /// Mean interarrival time.
+        pub mean: Duration = Duration { ns: 500_000 },
     }
 }
 
-/// Arrivals `"poisson"`.
-#[derive(Clone, Debug)]
-pub struct Poisson {
-    mean_ns: f64,
-}
-
-impl Policy for Poisson {
-    type Config = PoissonConfig;
+impl Policy for PoissonConfig {
+    type Config = Self;
     const SUMMARY: &'static str =
         "Requests arrive independently of each other: interarrival times are exponentially distributed.";
     const SOURCE: &'static str = "folklore";
 }
 
-impl ArrivalPolicy for Poisson {
-    fn new(config: &PoissonConfig, requests: u64) -> Result<Self, WorkloadError> {
-        gap_ns("arrival.mean", config.mean, 1, requests).map(|mean_ns| Self { mean_ns: mean_ns as f64 })
+impl ArrivalPolicy for PoissonConfig {
+    fn new(config: &Self, requests: u64) -> Result<Self, WorkloadError> {
+        gap_ns("arrival.mean", config.mean, 1, requests).map(|_| config.clone())
     }
 
     #[inline]
     fn gap_ns(&mut self, stream: &mut RandomStream) -> u64 {
         // Rounding down would shorten the mean by half a nanosecond.
-        (self.mean_ns * draw::exponential(stream) + 0.5) as u64
+        (self.mean.ns as f64 * draw::exponential(stream) + 0.5) as u64
     }
 }
 
-/// Arrivals `"fixed"` and their parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FixedGapConfig {
-    /// Interarrival time.
-    pub interval: Duration,
-}
-
-impl Default for FixedGapConfig {
-    fn default() -> Self {
-        Self { interval: Duration { ns: 500_000 } }
+coflash_base::config! {
+    /// Arrivals `"fixed"` and their parameters.
+    #[derive(Eq)]
+    pub struct FixedGapConfig {
+        /// Interarrival time.
+        pub interval: Duration = Duration { ns: 500_000 },
     }
 }
 

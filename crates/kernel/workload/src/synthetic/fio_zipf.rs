@@ -8,20 +8,12 @@ use crate::skewed::Skewed;
 use crate::{Op, WorkloadError};
 use coflash_base::seed::Rng;
 use coflash_base::{Policy, RandomStream};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The parameters of `"fio-zipf"`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FioZipfConfig {
-    /// Skew of the accesses (fio's theta), above 0 and up to 100, but not 1.
-    pub exponent: f64,
-}
-
-impl Default for FioZipfConfig {
-    fn default() -> Self {
-        Self { exponent: 1.1 }
+coflash_base::config! {
+    /// The parameters of `"fio-zipf"`.
+    pub struct FioZipfConfig {
+        /// Skew of the accesses (fio's theta), above 0 and up to 100, but not 1.
+        pub exponent: f64 = 1.1,
     }
 }
 

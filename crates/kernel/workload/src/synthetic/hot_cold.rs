@@ -20,23 +20,24 @@ pub struct Zone {
     pub space: Share,
 }
 
-/// The parameters of `"hot-cold"`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct HotColdConfig {
-    /// The zones in the order of their addresses; traffic and space each sum to 100%.
-    pub zones: Vec<Zone>,
-    /// Whether each zone is scattered over the whole space at random; otherwise zones are contiguous.
-    pub scattered: bool,
-    /// Granularity of scattering, a multiple of `align`. With blocks larger than requests, most requests stay
-    /// within one zone. Default: one alignment unit.
-    pub scatter_block: Option<Bytes>,
+impl Zone {
+    /// A zone with these percentages.
+    pub(super) const fn percent(traffic: u64, space: u64) -> Self {
+        Self { traffic: Share::percent(traffic), space: Share::percent(space) }
+    }
 }
 
-impl Default for HotColdConfig {
-    fn default() -> Self {
-        let zone = |traffic, space| Zone { traffic: Share::percent(traffic), space: Share::percent(space) };
-        Self { zones: vec![zone(90, 10), zone(10, 90)], scattered: true, scatter_block: None }
+coflash_base::config! {
+    /// The parameters of `"hot-cold"`.
+    #[derive(Eq)]
+    pub struct HotColdConfig {
+        /// The zones in the order of their addresses; traffic and space each sum to 100%.
+        pub zones: Vec<Zone> = vec![Zone::percent(90, 10), Zone::percent(10, 90)],
+        /// Whether each zone is scattered over the whole space at random; otherwise zones are contiguous.
+        pub scattered: bool = true,
+        /// Granularity of scattering, a multiple of `align`. With blocks larger than requests, most requests stay
+        /// within one zone. Default: one alignment unit.
+        pub scatter_block: Option<Bytes>,
     }
 }
 

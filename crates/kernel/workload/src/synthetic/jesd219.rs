@@ -11,14 +11,12 @@ use super::size::{Choice, ChoiceConfig};
 use super::{GeneratorConfig, Length, SizeConfig, SizePolicy, SyntheticConfig};
 use crate::{Op, WorkloadError};
 use coflash_base::policy::NoParameters;
-use coflash_base::{Bytes, Policy, RandomStream, Share};
+use coflash_base::{Bytes, Policy, RandomStream};
 
 /// The zones of the address space.
 #[must_use]
 pub fn zones() -> Vec<Zone> {
-    [(50, 5), (30, 15), (20, 80)]
-        .map(|(traffic, space)| Zone { traffic: Share::percent(traffic), space: Share::percent(space) })
-        .to_vec()
+    vec![Zone::percent(50, 5), Zone::percent(30, 15), Zone::percent(20, 80)]
 }
 
 /// Requests of these sizes to these zones, whose blocks are scattered over the space.

@@ -15,22 +15,14 @@ use super::{AddressPolicy, Space, refuse};
 use crate::recency::Recency;
 use crate::{Op, WorkloadError};
 use coflash_base::{Bytes, Policy, RandomStream};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The parameters of `"kv-cache"`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct KvCacheConfig {
-    /// Size of an object, a multiple of `align`. The space holds as many as fit.
-    pub object: Bytes,
-    /// Skew of reads towards objects used lately, above 0: rank k has the weight 1 / k^exponent.
-    pub exponent: f64,
-}
-
-impl Default for KvCacheConfig {
-    fn default() -> Self {
-        Self { object: Bytes { count: 4 << 20 }, exponent: 0.9 }
+coflash_base::config! {
+    /// The parameters of `"kv-cache"`.
+    pub struct KvCacheConfig {
+        /// Size of an object, a multiple of `align`. The space holds as many as fit.
+        pub object: Bytes = Bytes { count: 4 << 20 },
+        /// Skew of reads towards objects used lately, above 0: rank k has the weight 1 / k^exponent.
+        pub exponent: f64 = 0.9,
     }
 }
 

@@ -9,20 +9,13 @@ use super::{AddressPolicy, Space, sequential::Sequential, uniform::Uniform};
 use crate::{Op, WorkloadError};
 use coflash_base::policy::NoParameters;
 use coflash_base::{Policy, RandomStream, Share};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The parameters of `"mixed"`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct MixedConfig {
-    /// Share of requests to uniformly random positions; the others are sequential.
-    pub random_share: Share,
-}
-
-impl Default for MixedConfig {
-    fn default() -> Self {
-        Self { random_share: Share::percent(50) }
+coflash_base::config! {
+    /// The parameters of `"mixed"`.
+    #[derive(Eq)]
+    pub struct MixedConfig {
+        /// Share of requests to uniformly random positions; the others are sequential.
+        pub random_share: Share = Share::percent(50),
     }
 }
 

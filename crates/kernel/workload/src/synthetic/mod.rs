@@ -40,8 +40,6 @@ pub mod zipf;
 use crate::{BATCH_REQUESTS, Op, Request, Source, WorkloadError, refuse};
 use coflash_base::{Bytes, Policy, RandomStream, Seed, Share, Time};
 use draw::AliasTable;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// The addresses of requests. The life of a generator:
 ///
@@ -152,7 +150,7 @@ coflash_base::policy_family! { ($)
     pub family Arrival, config ArrivalConfig, dispatch with_arrival, build build_arrival {
         "back-to-back" => BackToBack(arrival::BackToBack),
         "uniform" => Uniform(arrival::UniformGapConfig),
-        "poisson" => Poisson(arrival::Poisson),
+        "poisson" => Poisson(arrival::PoissonConfig),
         "fixed" => Fixed(arrival::FixedGapConfig),
         "quantiles" => Quantiles(quantiles::Quantiles),
     }
@@ -216,44 +214,28 @@ impl RequestSizes<'_> {
     }
 }
 
-/// A synthetic workload.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct SyntheticConfig {
-    /// Distribution of addresses.
-    pub generator: GeneratorConfig,
-    /// Number of requests, flushes included.
-    pub requests: u64,
-    /// Share of reads among the requests. Requests that are no reads, trims or flushes are writes.
-    pub read_share: Share,
-    /// Share of trims among the requests; their sizes are distributed like those of reads and writes.
-    pub trim_share: Share,
-    /// Share of flushes among the requests; a flush has no address range.
-    pub flush_share: Share,
-    /// Distribution of sizes.
-    pub size: SizeConfig,
-    /// Alignment unit: every request begins at a multiple of this.
-    pub align: Bytes,
-    /// Size of the used address range, a multiple of `align`; it begins at 0. Default: the exported capacity, rounded
-    /// down to a multiple of `align`.
-    pub space: Option<Bytes>,
-    /// Arrival process.
-    pub arrival: ArrivalConfig,
-}
-
-impl Default for SyntheticConfig {
-    fn default() -> Self {
-        Self {
-            generator: GeneratorConfig::default(),
-            requests: 1_000_000,
-            read_share: Share::ZERO,
-            trim_share: Share::ZERO,
-            flush_share: Share::ZERO,
-            size: SizeConfig::default(),
-            align: Bytes { count: 4096 },
-            space: None,
-            arrival: ArrivalConfig::default(),
-        }
+coflash_base::config! {
+    /// A synthetic workload.
+    pub struct SyntheticConfig {
+        /// Distribution of addresses.
+        pub generator: GeneratorConfig,
+        /// Number of requests, flushes included.
+        pub requests: u64 = 1_000_000,
+        /// Share of reads among the requests. Requests that are no reads, trims or flushes are writes.
+        pub read_share: Share = Share::ZERO,
+        /// Share of trims among the requests; their sizes are distributed like those of reads and writes.
+        pub trim_share: Share = Share::ZERO,
+        /// Share of flushes among the requests; a flush has no address range.
+        pub flush_share: Share = Share::ZERO,
+        /// Distribution of sizes.
+        pub size: SizeConfig,
+        /// Alignment unit: every request begins at a multiple of this.
+        pub align: Bytes = Bytes { count: 4096 },
+        /// Size of the used address range, a multiple of `align`; it begins at 0. Default: the exported capacity, rounded
+        /// down to a multiple of `align`.
+        pub space: Option<Bytes>,
+        /// Arrival process.
+        pub arrival: ArrivalConfig,
     }
 }
 

@@ -29,26 +29,18 @@ pub struct Quantile {
     pub gap: Duration,
 }
 
-/// The parameters of `"quantiles"`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct QuantilesConfig {
-    /// Quantiles of the interarrival times in ascending order, from 0% to 100%.
-    pub gaps: Vec<Quantile>,
-    /// Shares of the variance that are kept for 8, 64, 512, … requests on average, in this order; at most ten, which sum
-    /// to at most 100%. The rest is independent.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub clustering: Vec<Share>,
-}
-
-impl Default for QuantilesConfig {
-    fn default() -> Self {
-        let quantile =
-            |percent, us: u64| Quantile { share: Share::percent(percent), gap: Duration { ns: us * 1000 } };
-        Self {
-            gaps: [(0, 10), (50, 100), (90, 1000), (100, 10_000)].map(|(p, us)| quantile(p, us)).to_vec(),
-            clustering: Vec::new(),
-        }
+coflash_base::config! {
+    /// The parameters of `"quantiles"`.
+    #[derive(Eq)]
+    pub struct QuantilesConfig {
+        /// Quantiles of the interarrival times in ascending order, from 0% to 100%.
+        pub gaps: Vec<Quantile> = [(0, 10), (50, 100), (90, 1000), (100, 10_000)]
+            .map(|(percent, us)| Quantile { share: Share::percent(percent), gap: Duration { ns: us * 1000 } })
+            .to_vec(),
+        /// Shares of the variance that are kept for 8, 64, 512, … requests on average, in this order; at most ten, which sum
+        /// to at most 100%. The rest is independent.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub clustering: Vec<Share>,
     }
 }
 

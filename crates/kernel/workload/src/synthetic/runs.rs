@@ -12,25 +12,14 @@ use super::zipf::ZipfConfig;
 use super::{AddressPolicy, Generator, GeneratorConfig, Space};
 use crate::{Op, WorkloadError};
 use coflash_base::{Policy, RandomStream, Share};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The parameters of `"runs"`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct RunsConfig {
-    /// Share of requests that begin at the end of the previous one.
-    pub sequential_share: Share,
-    /// Generator of the first positions of runs.
-    pub from: Box<GeneratorConfig>,
-}
-
-impl Default for RunsConfig {
-    fn default() -> Self {
-        Self {
-            sequential_share: Share::percent(50),
-            from: Box::new(GeneratorConfig::Zipf(ZipfConfig::default())),
-        }
+coflash_base::config! {
+    /// The parameters of `"runs"`.
+    pub struct RunsConfig {
+        /// Share of requests that begin at the end of the previous one.
+        pub sequential_share: Share = Share::percent(50),
+        /// Generator of the first positions of runs.
+        pub from: Box<GeneratorConfig> = Box::new(GeneratorConfig::Zipf(ZipfConfig::default())),
     }
 }
 

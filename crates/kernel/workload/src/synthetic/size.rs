@@ -18,17 +18,12 @@ fn length(key: &'static str, size: Bytes, align: u64) -> Result<Length, Workload
     }
 }
 
-/// The parameters of `"fixed"`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FixedConfig {
-    /// Size of every request.
-    pub size: Bytes,
-}
-
-impl Default for FixedConfig {
-    fn default() -> Self {
-        Self { size: Bytes { count: 4096 } }
+coflash_base::config! {
+    /// The parameters of `"fixed"`.
+    #[derive(Eq)]
+    pub struct FixedConfig {
+        /// Size of every request.
+        pub size: Bytes = Bytes { count: 4096 },
     }
 }
 
@@ -57,20 +52,15 @@ impl SizePolicy for Fixed {
     }
 }
 
-/// The parameters of `"exponential"`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ExponentialConfig {
-    /// Mean size before rounding up to the alignment (with a mean of one alignment unit, 63% of the sizes are one
-    /// unit).
-    pub mean: Bytes,
-    /// Largest size, a multiple of the alignment; larger draws are reduced to it.
-    pub max: Bytes,
-}
-
-impl Default for ExponentialConfig {
-    fn default() -> Self {
-        Self { mean: Bytes { count: 4096 }, max: Bytes { count: 1 << 20 } }
+coflash_base::config! {
+    /// The parameters of `"exponential"`.
+    #[derive(Eq)]
+    pub struct ExponentialConfig {
+        /// Mean size before rounding up to the alignment (with a mean of one alignment unit, 63% of the sizes are one
+        /// unit).
+        pub mean: Bytes = Bytes { count: 4096 },
+        /// Largest size, a multiple of the alignment; larger draws are reduced to it.
+        pub max: Bytes = Bytes { count: 1 << 20 },
     }
 }
 
@@ -123,12 +113,13 @@ pub struct WeightedSize {
     pub weight: u32,
 }
 
-/// The parameters of `"choice"`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ChoiceConfig {
-    /// Sizes and their weights. Default: those of the enterprise workload of JESD219.
-    pub sizes: Vec<WeightedSize>,
+coflash_base::config! {
+    /// The parameters of `"choice"`.
+    #[derive(Eq)]
+    pub struct ChoiceConfig {
+        /// Sizes and their weights. Default: those of the enterprise workload of JESD219.
+        pub sizes: Vec<WeightedSize> = jesd219_sizes(),
+    }
 }
 
 /// The sizes of JEDEC JESD219 and their frequencies in percent.
@@ -137,12 +128,6 @@ fn jesd219_sizes() -> Vec<WeightedSize> {
     const PERCENT: [u32; 12] = [4, 1, 1, 1, 1, 1, 1, 67, 10, 7, 3, 3];
     let entry = |(sectors, weight)| WeightedSize { size: Bytes { count: sectors * 512 }, weight };
     SECTORS.into_iter().zip(PERCENT).map(entry).collect()
-}
-
-impl Default for ChoiceConfig {
-    fn default() -> Self {
-        Self { sizes: jesd219_sizes() }
-    }
 }
 
 /// Sizes `"choice"`.

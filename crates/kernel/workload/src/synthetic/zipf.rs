@@ -16,31 +16,23 @@ use super::{AddressPolicy, Space, refuse, scatter::Scatter};
 use crate::{Op, WorkloadError};
 use coflash_base::seed::Rng;
 use coflash_base::{Bytes, Policy, RandomStream};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The parameters of `"zipf"`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ZipfConfig {
-    /// Skew of the accesses, above 0: rank k has the weight 1 / k^exponent.
-    pub exponent: f64,
-    /// Whether ranks are scattered over the space at random; otherwise rank k is at position k.
-    pub scattered: bool,
-    /// Granularity of scattering, a multiple of `align`. With blocks larger than requests, most requests cover
-    /// similar ranks. Default: one alignment unit.
-    pub scatter_block: Option<Bytes>,
-    /// Size of the accessed part of the space, a multiple of `align`; the rest has no rank. Default: the whole space.
-    pub footprint: Option<Bytes>,
-    /// Ranks for each alignment unit, at least 1: a small space then has the shares of a space as many times its size. The ranks
-    /// of 64 units go round these, so that no unit has all of the hottest. Default: 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ranks_per_unit: Option<f64>,
-}
-
-impl Default for ZipfConfig {
-    fn default() -> Self {
-        Self { exponent: 0.99, scattered: true, scatter_block: None, footprint: None, ranks_per_unit: None }
+coflash_base::config! {
+    /// The parameters of `"zipf"`.
+    pub struct ZipfConfig {
+        /// Skew of the accesses, above 0: rank k has the weight 1 / k^exponent.
+        pub exponent: f64 = 0.99,
+        /// Whether ranks are scattered over the space at random; otherwise rank k is at position k.
+        pub scattered: bool = true,
+        /// Granularity of scattering, a multiple of `align`. With blocks larger than requests, most requests cover
+        /// similar ranks. Default: one alignment unit.
+        pub scatter_block: Option<Bytes>,
+        /// Size of the accessed part of the space, a multiple of `align`; the rest has no rank. Default: the whole space.
+        pub footprint: Option<Bytes>,
+        /// Ranks for each alignment unit, at least 1: a small space then has the shares of a space as many times its size. The ranks
+        /// of 64 units go round these, so that no unit has all of the hottest. Default: 1.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub ranks_per_unit: Option<f64>,
     }
 }
 

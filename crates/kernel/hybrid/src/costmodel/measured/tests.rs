@@ -1,5 +1,6 @@
 use super::*;
-use crate::costmodel::{Costs, HitCurve};
+use crate::costmodel::HitCurve;
+use crate::costmodel::tests::CONFIG_1;
 
 fn assert_near(value: f64, expected: f64) {
     assert!((value / expected - 1.0).abs() < 1e-9, "{value}, but {expected} is expected");
@@ -32,7 +33,7 @@ fn measured(pages_per_s: f64) -> Measured {
 }
 
 fn best(measured: &Measured) -> Partition {
-    measured.best(&Costs::CONFIG_1.flash, &demand(), 1.0 / 16.0, 1.0)
+    measured.best(&CONFIG_1.flash, &demand(), 1.0 / 16.0, 1.0)
 }
 
 #[test]
@@ -46,7 +47,7 @@ fn the_effective_utilisation_is_the_one_at_which_equation_3_copies_so_much() {
 
 #[test]
 fn where_nothing_was_measured_cleaning_costs_what_equation_3_says() {
-    let (flash, measured) = (Costs::CONFIG_1.flash, measured(0.0));
+    let (flash, measured) = (CONFIG_1.flash, measured(0.0));
     for u in [0.1, 0.5, 0.9] {
         let gc_ns = measured.gc_a_page_ns(&flash, u);
         assert_near(gc_ns + flash.page_program.ns as f64, flash.write_ns(u));
@@ -102,7 +103,7 @@ fn a_measure_replaces_what_is_near_what_it_contradicts_and_what_is_old() {
 
 #[test]
 fn without_a_load_the_response_is_the_sum_of_what_is_waited_for() {
-    let flash = Costs::CONFIG_1.flash;
+    let flash = CONFIG_1.flash;
     let partition = Partition { caching: 0.5, read: 0.5 };
     let (read_hits, write_hits) = (0.9 * (1.0 - 0.8_f64.powi(4)), 0.8 * (1.0 - 0.8_f64.powi(4)));
     let hits_read = 0.4 * read_hits + 0.6 * write_hits * 0.25;
@@ -116,7 +117,7 @@ fn without_a_load_the_response_is_the_sum_of_what_is_waited_for() {
 
 #[test]
 fn under_load_disks_and_bursts_of_gc_are_waited_for() {
-    let flash = Costs::CONFIG_1.flash;
+    let flash = CONFIG_1.flash;
     let partition = Partition { caching: 0.5, read: 0.5 };
     let of = |measured: &Measured, gc_ns| measured.response_ns(&flash, &demand(), partition, gc_ns);
     let (idle, busy) = (of(&measured(0.0), 0.0), of(&measured(200.0), 0.0));
@@ -157,7 +158,7 @@ fn dear_disks_want_large_caches_and_dear_cleaning_small_ones() {
 
 #[test]
 fn every_write_through_waits_for_the_disk() {
-    let flash = Costs::CONFIG_1.flash;
+    let flash = CONFIG_1.flash;
     let of = |measured: &Measured, read, reads_of_write_hits| {
         let demand = Demand { reads_of_write_hits, ..demand() };
         measured.response_ns(&flash, &demand, Partition { caching: 0.5, read }, 0.0)

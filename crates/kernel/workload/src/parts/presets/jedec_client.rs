@@ -13,34 +13,20 @@ use crate::parts::Part;
 use crate::synthetic::{ArrivalConfig, SyntheticConfig, jesd219};
 use crate::{WorkloadError, refuse};
 use coflash_base::{Bytes, Policy, Share};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The workload `"jedec-client"`, by its parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct JedecClientConfig {
-    /// Number of requests.
-    pub requests: u64,
-    /// Alignment: every request begins at a multiple of this.
-    pub align: Bytes,
-    /// Size of the used address range, rounded down to a multiple of `align`; it begins at 0.
-    pub space: Bytes,
-    /// Granularity of the random layout of the zones, a multiple of `align`.
-    pub scatter_block: Bytes,
-    /// Arrival process.
-    pub arrival: ArrivalConfig,
-}
-
-impl Default for JedecClientConfig {
-    fn default() -> Self {
-        Self {
-            requests: 5_000_000,
-            align: Bytes { count: 4096 },
-            space: Bytes { count: 31_200_000_000 },
-            scatter_block: Bytes { count: 1 << 20 },
-            arrival: ArrivalConfig::default(),
-        }
+coflash_base::config! {
+    /// The workload `"jedec-client"`, by its parameters.
+    pub struct JedecClientConfig {
+        /// Number of requests.
+        pub requests: u64 = 5_000_000,
+        /// Alignment: every request begins at a multiple of this.
+        pub align: Bytes = Bytes { count: 4096 },
+        /// Size of the used address range, rounded down to a multiple of `align`; it begins at 0.
+        pub space: Bytes = Bytes { count: 31_200_000_000 },
+        /// Granularity of the random layout of the zones, a multiple of `align`.
+        pub scatter_block: Bytes = Bytes { count: 1 << 20 },
+        /// Arrival process.
+        pub arrival: ArrivalConfig,
     }
 }
 

@@ -11,37 +11,22 @@ use crate::WorkloadError;
 use crate::parts::Part;
 use crate::synthetic::{ArrivalConfig, SyntheticConfig, jesd219};
 use coflash_base::{Bytes, Policy, Share};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The workload `"jesd219-enterprise"`, by its parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Jesd219EnterpriseConfig {
-    /// Number of requests.
-    pub requests: u64,
-    /// Share of reads among the requests; the others are writes.
-    pub read_share: Share,
-    /// Alignment: every request begins at a multiple of this.
-    pub align: Bytes,
-    /// Size of the used address range, a multiple of `align`; it begins at 0. Default: the whole device.
-    pub space: Option<Bytes>,
-    /// Granularity of the random layout of the zones, a multiple of `align`.
-    pub scatter_block: Bytes,
-    /// Arrival process.
-    pub arrival: ArrivalConfig,
-}
-
-impl Default for Jesd219EnterpriseConfig {
-    fn default() -> Self {
-        Self {
-            requests: 1_000_000,
-            read_share: Share::percent(40),
-            align: Bytes { count: 4096 },
-            space: None,
-            scatter_block: Bytes { count: 1 << 20 },
-            arrival: ArrivalConfig::default(),
-        }
+coflash_base::config! {
+    /// The workload `"jesd219-enterprise"`, by its parameters.
+    pub struct Jesd219EnterpriseConfig {
+        /// Number of requests.
+        pub requests: u64 = 1_000_000,
+        /// Share of reads among the requests; the others are writes.
+        pub read_share: Share = Share::percent(40),
+        /// Alignment: every request begins at a multiple of this.
+        pub align: Bytes = Bytes { count: 4096 },
+        /// Size of the used address range, a multiple of `align`; it begins at 0. Default: the whole device.
+        pub space: Option<Bytes>,
+        /// Granularity of the random layout of the zones, a multiple of `align`.
+        pub scatter_block: Bytes = Bytes { count: 1 << 20 },
+        /// Arrival process.
+        pub arrival: ArrivalConfig,
     }
 }
 

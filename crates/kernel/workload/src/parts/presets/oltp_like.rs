@@ -25,27 +25,19 @@ use crate::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, SyntheticConf
 use crate::{WorkloadError, refuse};
 use coflash_base::policy::NoParameters;
 use coflash_base::{Amount, Bytes, Duration, Policy, Share};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The workload `"oltp-like"`, by its parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct OltpLikeConfig {
-    /// Number of requests, at least 1,000.
-    pub requests: u64,
-    /// Mean interarrival time of the Poisson arrivals.
-    pub interarrival: Duration,
-    /// Size of the used address range, at least 64 MiB; it begins at 0. Default: the whole device.
-    pub space: Option<Bytes>,
-    /// Share of reads among all requests, from 0% to 100%. Writes of all units become reads, or reads writes, with the
-    /// same probability. Default: that of Financial1, about 23 %.
-    pub read_share: Option<Share>,
-}
-
-impl Default for OltpLikeConfig {
-    fn default() -> Self {
-        Self { requests: 1_000_000, interarrival: Duration { ns: 8_190_000 }, space: None, read_share: None }
+coflash_base::config! {
+    /// The workload `"oltp-like"`, by its parameters.
+    pub struct OltpLikeConfig {
+        /// Number of requests, at least 1,000.
+        pub requests: u64 = 1_000_000,
+        /// Mean interarrival time of the Poisson arrivals.
+        pub interarrival: Duration = Duration { ns: 8_190_000 },
+        /// Size of the used address range, at least 64 MiB; it begins at 0. Default: the whole device.
+        pub space: Option<Bytes>,
+        /// Share of reads among all requests, from 0% to 100%. Writes of all units become reads, or reads writes, with the
+        /// same probability. Default: that of Financial1, about 23 %.
+        pub read_share: Option<Share>,
     }
 }
 

@@ -5,62 +5,48 @@ use crate::WorkloadError;
 use crate::synthetic::size::{ByOpConfig, ChoiceConfig, WeightedSize};
 use crate::synthetic::{Space, refuse};
 use coflash_base::{Bytes, Share};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// The most windows.
 pub const WINDOWS_MAX: u32 = 64;
 
-/// The parameters of `"reuse-flows"`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ReuseFlowsConfig {
-    /// Size of a page, a multiple of `align`. Uses are counted in pages.
-    pub page: Bytes,
-    /// Weights of the alignment units of a page as the first unit of a request to new pages. Default: the first unit only.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub offsets: Vec<u32>,
-    /// Share of the requests to new pages that continue a stream; the others lie before the previous ones.
-    pub sequential_share: Share,
-    /// Sizes of requests to pages accessed before, counted in pages.
-    pub reused: ByOpConfig,
-    /// Share of the runs that may end inside a request; the others go on to its end.
-    pub split_runs: Share,
-    /// Number of windows.
-    pub windows: u32,
-    /// The flows, in the order of their windows: window, operation (0 read, 1 write, 2 trim), window of the previous
-    /// access (`windows` if there is none), 1 if at least eight accesses precede and else 0, window of the next access
-    /// (`windows` if there is none), its operation, runs, pages, and the part of the window with runs, from and to, in
-    /// thousandths.
-    pub flows: Vec<[u32; 10]>,
-    /// Weights of the flow of the next run: the last but one, the last but two, and so on; the last weight is for others.
-    pub ranks: Vec<u32>,
-    /// Weights of distances between two accesses in a window, in pages: 1, 2 to 3, 4 to 7, and so on; by the operation,
-    /// three for the next operation read, three for write, three for trim.
-    pub within: Vec<Vec<u32>>,
+coflash_base::config! {
+    /// The parameters of `"reuse-flows"`.
+    // By default a thousand pages are written, then half of them are read and the other half is written again.
+    #[derive(Eq)]
+    pub struct ReuseFlowsConfig {
+        /// Size of a page, a multiple of `align`. Uses are counted in pages.
+        pub page: Bytes = Bytes { count: 4096 },
+        /// Weights of the alignment units of a page as the first unit of a request to new pages. Default: the first unit only.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub offsets: Vec<u32>,
+        /// Share of the requests to new pages that continue a stream; the others lie before the previous ones.
+        pub sequential_share: Share = Share::percent(50),
+        /// Sizes of requests to pages accessed before, counted in pages.
+        pub reused: ByOpConfig = ByOpConfig { read: one_page(), write: one_page(), trim: one_page() },
+        /// Share of the runs that may end inside a request; the others go on to its end.
+        pub split_runs: Share = Share::ONE,
+        /// Number of windows.
+        pub windows: u32 = 2,
+        /// The flows, in the order of their windows: window, operation (0 read, 1 write, 2 trim), window of the previous
+        /// access (`windows` if there is none), 1 if at least eight accesses precede and else 0, window of the next access
+        /// (`windows` if there is none), its operation, runs, pages, and the part of the window with runs, from and to, in
+        /// thousandths.
+        pub flows: Vec<[u32; 10]> = vec![
+            [0, 1, 2, 0, 1, 0, 50, 500, 0, 1000],
+            [0, 1, 2, 0, 1, 1, 50, 500, 0, 1000],
+            [1, 0, 0, 0, 2, 0, 50, 500, 0, 1000],
+            [1, 1, 0, 0, 2, 0, 50, 500, 0, 1000],
+        ],
+        /// Weights of the flow of the next run: the last but one, the last but two, and so on; the last weight is for others.
+        pub ranks: Vec<u32> = vec![1],
+        /// Weights of distances between two accesses in a window, in pages: 1, 2 to 3, 4 to 7, and so on; by the operation,
+        /// three for the next operation read, three for write, three for trim.
+        pub within: Vec<Vec<u32>>,
+    }
 }
 
-impl Default for ReuseFlowsConfig {
-    /// A thousand pages are written, then half of them are read and the other half is written again.
-    fn default() -> Self {
-        let one_page = ChoiceConfig { sizes: vec![WeightedSize { size: Bytes { count: 4096 }, weight: 1 }] };
-        Self {
-            page: Bytes { count: 4096 },
-            offsets: Vec::new(),
-            sequential_share: Share::percent(50),
-            reused: ByOpConfig { read: one_page.clone(), write: one_page.clone(), trim: one_page },
-            split_runs: Share::ONE,
-            windows: 2,
-            flows: vec![
-                [0, 1, 2, 0, 1, 0, 50, 500, 0, 1000],
-                [0, 1, 2, 0, 1, 1, 50, 500, 0, 1000],
-                [1, 0, 0, 0, 2, 0, 50, 500, 0, 1000],
-                [1, 1, 0, 0, 2, 0, 50, 500, 0, 1000],
-            ],
-            ranks: vec![1],
-            within: Vec::new(),
-        }
-    }
+fn one_page() -> ChoiceConfig {
+    ChoiceConfig { sizes: vec![WeightedSize { size: Bytes { count: 4096 }, weight: 1 }] }
 }
 
 impl ReuseFlowsConfig {

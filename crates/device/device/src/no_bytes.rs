@@ -1,55 +1,10 @@
-//! The bytes of a session behind a power switch: a container, or in the twin of a session nothing.
+//! The bytes of a session's twin: none, behind the power switch of the session.
 
 use crate::restarts::Restarts;
-use coflash_base::{Duration, Time};
 use coflash_media::{
-    Access, BlockId, Cause, Clock, Contents, DieId, Flash, HostPage, Nvm, Oob, Place, Ppn, Side, Slot,
+    Access, BlockId, Cause, Contents, DieId, Flash, HostPage, Immediate, Nvm, Oob, Place, Ppn, Side, Slot,
 };
-use coflash_store::{Damage, Disk, Store, StoreError};
-
-/// The part of a session's media beside its timeline.
-pub trait DeviceBytes: Flash<Error = StoreError, When = ()> + Nvm + HostPage {
-    /// See [`Store::cut_side_after`].
-    fn cut_side_after(&mut self, side: Side, steps: u64);
-
-    /// Whether the power of a side is off.
-    fn is_off(&self) -> bool;
-
-    /// See [`Store::outlives_device`].
-    fn outlives_device(&self) -> bool;
-
-    /// Restart the device after it alone has lost power, and return what it finds in its flash.
-    ///
-    /// # Errors
-    /// The contents cannot be read.
-    fn restart_device(&mut self) -> Result<Contents, StoreError>;
-
-    /// See [`Store::take_slot_damage`].
-    fn take_slot_damage(&mut self) -> Option<Damage>;
-}
-
-impl<D: Disk> DeviceBytes for Store<D> {
-    fn cut_side_after(&mut self, side: Side, steps: u64) {
-        Self::cut_side_after(self, side, steps);
-    }
-
-    fn is_off(&self) -> bool {
-        Self::is_off(self)
-    }
-
-    fn outlives_device(&self) -> bool {
-        Self::outlives_device(self)
-    }
-
-    fn restart_device(&mut self) -> Result<Contents, StoreError> {
-        Self::restart_device(self);
-        self.contents()
-    }
-
-    fn take_slot_damage(&mut self) -> Option<Damage> {
-        Self::take_slot_damage(self)
-    }
-}
+use coflash_store::{Damage, DeviceBytes, StoreError};
 
 /// No bytes. The power of the device fails in the same steps as in the session.
 pub(crate) struct NoBytes {
@@ -68,7 +23,7 @@ impl NoBytes {
         Ok(())
     }
 
-    /// A program or an erase: the two steps of the [store](Store::cut_side_after).
+    /// A program or an erase: the two steps of the [store](DeviceBytes::cut_side_after).
     fn change(&mut self) -> Result<(), StoreError> {
         self.step()?;
         self.step()
@@ -91,7 +46,7 @@ impl DeviceBytes for NoBytes {
     fn restart_device(&mut self) -> Result<Contents, StoreError> {
         self.steps_left = u64::MAX;
         self.restarted += 1;
-        let found = self.restarts.found(self.restarted);
+        let found = self.restarts.read_contents(self.restarted);
         found.map_err(|problem| StoreError::host("reading what a restart found", &problem))
     }
 
@@ -100,17 +55,7 @@ impl DeviceBytes for NoBytes {
     }
 }
 
-impl Clock for NoBytes {
-    type When = ();
-
-    fn later(&self, (): (), _: Duration) {}
-
-    fn both(&mut self, (): (), (): ()) {}
-
-    fn known(&self, (): ()) -> Option<Time> {
-        None
-    }
-}
+impl Immediate for NoBytes {}
 
 impl Flash for NoBytes {
     type Error = StoreError;

@@ -1,0 +1,279 @@
+"""Write docs/reviewers.md: the command of each exhibit, what it takes, and the badges of artifacts.
+
+With --check, write nothing and fail if the page is stale. With --measure, carry a command out first and keep what it
+took:
+
+    python scripts/reviewers.py --measure "coflash study handles --scale quick"
+
+The numbers of runs and requests are those of the published pages; processor time, memory and disk are in
+reviewers.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from coflash_reproduce.claim import DIRECTION, FAILS, HOLDS
+from coflash_reproduce.paper import Exhibit, Investigation
+from coflash_reproduce.reproduction import PAPERS, STUDIES
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGE = DOCS / "reviewers.md"
+MEASURED = Path(__file__).with_suffix(".json")
+_WRITTEN_BY = re.compile(r"<!-- Written by `(coflash [^`]+)`")
+_RUNS = re.compile(r": ([\d,]+) runs(?:, ([\d,]+) requests)?")
+_HEAD = """\
+# For reviewers of artifacts
+
+<!-- Written by `make generate` from the declared exhibits, the published pages and scripts/reviewers.json. -->
+
+Which command makes which figure or table, what it takes, and where each condition of an artifact's badge is met.
+Every command works from an installed wheel or from this repository ([installing](installing.md)), needs no network,
+and repeats no run that is in its folder (`--out`). The same command gives the same numbers on every machine
+([what stays the same](stability.md)). A quick run comes first: it goes the whole way on smaller devices.
+
+`coflash reproduce` ends with the exit code 1 if a statement that must hold does not.
+
+## Badges
+
+The conditions are those of [ACM](https://www.acm.org/publications/policies/artifact-review-and-badging-current)
+(version 1.1) and of [USENIX and EuroSys](https://sysartifacts.github.io).
+
+| badge | condition | where it is met |
+|---|---|---|
+"""
+_README, _TOUR, _RELEASING = "[README](../README.md)", "[a tour](../ARCHITECTURE.md)", "[releasing](../RELEASING.md)"
+_CONDITIONS = (
+    (
+        "Available",
+        "it is in a public archive that keeps it, with an identifier",
+        f"each release is archived with a DOI ({_RELEASING}); not met before the first release",
+    ),
+    ("Available", "its licence lets others use it", "MIT or Apache 2.0, at the choice of the user"),
+    ("Available", "others can cite it", "`CITATION.cff`; each result names its version, revision and inputs"),
+    (
+        "Functional",
+        "documented: its contents, how it is installed and used",
+        f"{_README}, [installing](installing.md), {_TOUR}",
+    ),
+    ("Functional", "consistent: it makes the published numbers", "the table of commands below"),
+    (
+        "Functional",
+        "complete: all that is needed is there",
+        "the tables of exhibits below; the papers' recorded traces may not ship, and "
+        "[take the place of the stand-ins](reproductions/own_traces.md) for those who have them",
+    ),
+    (
+        "Functional",
+        "exercisable: it can be carried out, and its results looked at",
+        "`coflash demo` or `make demo`; the store and the CSV files in the folder of each command",
+    ),
+    ("Functional", "verified", "`make test`; [how it is known to be right](../tests/README.md)"),
+    (
+        "Reusable (ACM)",
+        "others can build upon it",
+        "[policies of one's own](own_policies.md), [the rules for changes](../CONTRIBUTING.md), "
+        "[what stays the same](stability.md)",
+    ),
+    (
+        "Reproduced",
+        "others obtained the main results again with the artifact",
+        "for a reviewer to say: the commands below with `--scale full`; a row of a page has the paper's statement, our "
+        "number, and what would refute it",
+    ),
+    (
+        "Replicated (ACM)",
+        "others obtained the main results again without the authors' artifact",
+        "of the papers' results, the pages below: none of the papers' programs is used here",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that makes a page, and what it takes."""
+
+    text: str
+    page: str
+    """The published page, from docs/; empty if it was published from another scale."""
+    runs: str = ""
+    requests: str = ""
+
+    def row(self, measured: dict[str, dict[str, Any]]) -> str:
+        """Return its row in the table of commands."""
+        known = measured.get(self.text)
+        runs = self.runs or (str(known["runs"]) if known else "")
+        requests = self.requests or (f"{known['requests']:,}" if known else "")
+        took = ["not measured", "", ""]
+        if known:
+            took = [duration(known["cpu_s"]), f"{known['memory_mib']:,} MiB", f"{known['disk_mib']:,} MiB"]
+        page = f"[{Path(self.page).stem}]({self.page})" if self.page else ""
+        return row([f"`{self.text}`", page, runs, requests, *took])
+
+
+def row(cells: Iterable[str]) -> str:
+    """Write a row of a table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def duration(seconds: float) -> str:
+    """Show a time with two digits or so."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def published() -> dict[str, Command]:
+    """Return the commands that made published pages, by the page's name."""
+    found = {}
+    for file in sorted(DOCS.glob("**/*.md")):
+        text = file.read_text("utf-8")
+        if by := _WRITTEN_BY.search(text):
+            (made,) = [line for line in text.splitlines() if line.startswith("`") and "made this page" in line]
+            runs, requests = counts.groups() if (counts := _RUNS.search(made)) else ("", "")
+            place = file.relative_to(DOCS).as_posix()
+            found[file.stem] = Command(by[1], place, runs or "", requests or "")
+    return found
+
+
+def commands(pages: dict[str, Command]) -> Iterator[Command]:
+    """Yield all commands: of each paper and study those of its scales, then those of the other pages."""
+    others = dict(pages)
+    for kind, those in (("reproduce", PAPERS), ("study", STUDIES)):
+        for name, what in those.items():
+            made = others.pop(name)
+            for scale in what.text.scales:
+                text = f"coflash {kind} {name} --scale {scale}"
+                yield made if made.text == text else Command(text, "")
+            if search := others.pop(f"{name}-inference", None):
+                yield search
+    yield from others.values()
+
+
+def verdicts(text: str) -> dict[str, Counter[str]]:
+    """Count the verdicts on the statements of a page by their exhibit."""
+    found: dict[str, Counter[str]] = {}
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        if len(cells) == 6 and cells[-1] in (HOLDS, DIRECTION, FAILS):
+            found.setdefault(cells[0], Counter())[cells[-1]] += 1
+    return found
+
+
+def exhibits(what: Investigation, made: Command) -> Iterator[str]:
+    """Yield the rows of the exhibits of a paper or a study."""
+    text = (DOCS / made.page).read_text("utf-8")
+    judged = verdicts(text)
+    for exhibit in what.exhibits:
+        name = exhibit.name.replace("-", " ")
+        shown = f"\n## {name.capitalize()}: " in text
+        form = "table" if isinstance(exhibit, Exhibit) else "figure and table"
+        counts = judged.get(name, Counter())
+        holds = f"{counts[HOLDS]} of {sum(counts.values())}" if counts else ""
+        yield f"| {name} | {what.text.titles[exhibit.name]} | {form} | {holds} | {'yes' if shown else 'not yet'} |"
+
+
+def page() -> str:
+    """Write the page."""
+    pages, measured = published(), json.loads(MEASURED.read_text("utf-8"))
+    columns = ["command", "page", "runs", "requests", "processor time", "memory", "disk"]
+    text = [_HEAD + "\n".join(map(row, _CONDITIONS)), "\n## Commands\n"]
+    text += [row(columns), "|---|---|---:|---:|---:|---:|---:|"]
+    text += [command.row(measured["commands"]) for command in commands(pages)]
+    dates = sorted({each["date"] for each in measured["commands"].values()})
+    machines = sorted({each["machine"] for each in measured["commands"].values()})
+    text += ["", f"Measured on {' and '.join(dates)} on {' and '.join(machines)}. {measured['how']}\n"]
+    text += [
+        "The commands of an exhibit are those of its page: one set of runs makes all exhibits of a page. Beside the",
+        "page, the folder `--out` has each exhibit as CSV (`tables`), each figure as SVG (`images`) and all runs",
+        "(`store`).\n",
+    ]
+    for kind, those in (("reproduce", PAPERS), ("study", STUDIES)):
+        for name, what in those.items():
+            made = pages[name]
+            text += [f"## `coflash {kind} {name}`\n", f"{what.text.title}: [{name}]({made.page}).\n"]
+            text += ["| exhibit | what it shows | as | statements that hold | published |", "|---|---|---|---:|---|"]
+            text += [*exhibits(what, made), ""]
+    return "\n".join(text)
+
+
+def measure(command: str) -> dict[str, Any]:
+    """Carry a command out in an empty folder, and return what it took."""
+    with tempfile.TemporaryDirectory() as out:
+        words = [str(Path(sys.executable).with_name("coflash")), *shlex.split(command)[1:]]
+        process = subprocess.Popen([*words, "--on", "1", "--quiet", "--out", out])
+        whole, most = psutil.Process(process.pid), 0
+        usage = None
+        while usage is None:
+            time.sleep(0.2)
+            ended, _, took = os.wait4(process.pid, os.WNOHANG)
+            usage = took if ended else None
+            most = max(most, memory(whole))
+        files = [file for file in Path(out).rglob("*") if file.is_file()]
+        (made,) = [file for file in files if file.suffix == ".md" and file.parent == Path(out)]
+        runs, requests = _RUNS.search(made.read_text("utf-8").partition("made this page")[2]).groups()  # type: ignore[union-attr]
+        return {
+            "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+            "machine": f"{platform.system()} {platform.machine()}",
+            "runs": int(runs.replace(",", "")),
+            "requests": int(requests.replace(",", "")),
+            "cpu_s": round(usage.ru_utime + usage.ru_stime),
+            "memory_mib": round(most / 2**20),
+            "disk_mib": -(-sum(file.stat().st_size for file in files) // 2**20),
+        }
+
+
+def memory(process: psutil.Process) -> int:
+    """Return the memory that a process and all below it take, in bytes; 0 once they have ended."""
+    total = 0
+    try:
+        for each in (process, *process.children(recursive=True)):
+            total += each.memory_full_info().pss
+    except psutil.Error:
+        pass
+    return total
+
+
+def main() -> int:
+    """Write the page, or check it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="fail where the page is stale")
+    parser.add_argument(
+        "--measure", metavar="COMMAND", action="append", default=[], help="carry this command out first"
+    )
+    options = parser.parse_args()
+    for command in options.measure:
+        took = measure(command)
+        measured = json.loads(MEASURED.read_text("utf-8"))
+        measured["commands"][re.sub(r" --publish \S+", "", command)] = took
+        MEASURED.write_text(json.dumps(measured, indent=1, sort_keys=True) + "\n", "utf-8")
+    text = page()
+    if PAGE.exists() and PAGE.read_text("utf-8") == text:
+        return 0
+    if options.check:
+        print("stale: docs/reviewers.md; run make generate", file=sys.stderr)
+        return 1
+    PAGE.write_text(text, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
