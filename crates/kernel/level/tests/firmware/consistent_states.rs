@@ -159,7 +159,7 @@ impl Scene {
         let contents = Contents { words: tap.words.clone(), ..inner.contents() };
         let io = &mut Io { media: &mut self.device.rig.media, hook: CopyAll, start: () };
         let recovered = Tower::recover(self.setup.stack_config(), &contents, io);
-        self.device.rig.level = device_of(recovered.expect("what this device wrote"));
+        self.device.rig.level = device_of(&recovered.expect("what this device wrote"));
         self.device.rig.now = coflash_base::Time::ZERO;
         self.device.model[0] = self.committed;
         self.device.assert_invariants();

@@ -116,7 +116,7 @@ impl<M: Bytes + Moments> Checked<Device, M> {
         let image = self.rig.media.image();
         let contents = image.contents();
         let io = &mut Io { media: &mut self.rig.media, hook: CopyAll, start: () };
-        self.rig.level = device_of(Tower::recover(setup.stack_config(), &contents, io)?);
+        self.rig.level = device_of(&Tower::recover(setup.stack_config(), &contents, io)?);
         self.rig.now = Time::ZERO;
         let worn = Level::<M>::ftl(&self.rig.level).erase_counts().collect::<Vec<_>>();
         let erases = self.rig.media.image().contents().erases;

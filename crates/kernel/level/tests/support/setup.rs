@@ -181,7 +181,7 @@ impl Setup {
     }
 
     pub(crate) fn device(&self) -> Device {
-        device_of(self.stack())
+        device_of(&self.stack())
     }
 
     pub(crate) fn flash(&self) -> Ftl {

@@ -29,11 +29,10 @@ impl Look for Ftl {
 /// A cache over flash, without the port before it.
 pub(crate) type Device = WriteBack<Ftl>;
 
-/// The device of a tower with nothing in the host.
-pub(crate) fn device_of(tower: Stack) -> Device {
-    let May::Lack(May::Lack(May::Lack(port))) = tower else { panic!("something is in the host") };
-    let May::Have(device) = port.into_device() else { panic!("over flash there is a cache") };
-    device
+/// The device of a tower, which has a cache.
+pub(crate) fn device_of(tower: &Stack) -> Device {
+    let May::Have(device) = tower.below().below().device() else { panic!("the cache is not in the device") };
+    device.clone()
 }
 
 impl Look for Device {
