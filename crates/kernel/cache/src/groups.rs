@@ -92,10 +92,6 @@ impl Groups {
     pub(crate) fn pages(&self, group: GroupId) -> impl Iterator<Item = SlotId> {
         self.members.iter(group.get())
     }
-
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.members.heap_bytes() + self.lens.heap_bytes()
-    }
 }
 
 #[cfg(test)]

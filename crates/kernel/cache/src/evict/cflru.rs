@@ -122,8 +122,4 @@ impl EvictionPolicy for Cflru {
     fn is_lru_of_one_kind(&self) -> bool {
         true
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.working.heap_bytes() + self.clean.heap_bytes() + self.dirty.heap_bytes()
-    }
 }

@@ -228,11 +228,4 @@ impl EvictionPolicy for Lirs {
         self.queue.iter().for_each(&mut *show);
         self.is_lir.ids().filter(|&slot| self.is_lir[slot]).for_each(show);
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.stack.heap_bytes()
-            + self.queue.heap_bytes()
-            + self.is_lir.heap_bytes()
-            + self.ghosts.heap_bytes()
-    }
 }

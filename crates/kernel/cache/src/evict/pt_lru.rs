@@ -142,9 +142,4 @@ impl EvictionPolicy for PtLru {
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
         self.cold_clean.iter().chain(self.hot_clean.iter()).chain(self.dirty.iter()).for_each(show);
     }
-
-    fn heap_bytes(&self) -> usize {
-        let lists = [&self.cold_clean, &self.hot_clean, &self.dirty];
-        self.hot.heap_bytes() + lists.into_iter().map(List::heap_bytes).sum::<usize>()
-    }
 }

@@ -145,8 +145,4 @@ impl EvictionPolicy for S3Fifo {
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
         self.queues.iter().for_each(show);
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.queues.heap_bytes() + self.uses.heap_bytes() + self.ghosts.heap_bytes()
-    }
 }

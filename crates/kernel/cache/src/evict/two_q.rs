@@ -113,8 +113,4 @@ impl EvictionPolicy for TwoQ {
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
         self.queues.iter(A1_IN).chain(self.queues.iter(AM)).for_each(show);
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.queues.heap_bytes() + self.in_am.heap_bytes() + self.out.heap_bytes()
-    }
 }

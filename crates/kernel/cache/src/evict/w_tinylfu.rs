@@ -160,8 +160,4 @@ impl EvictionPolicy for WTinyLfu {
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
         self.queues.iter().for_each(show);
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.queues.heap_bytes() + self.counts.heap_bytes()
-    }
 }

@@ -62,8 +62,4 @@ impl PlacementPolicy for Dac {
         *region = (*region).min(self.hottest).saturating_sub(1);
         Class::new((*region).into())
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.regions.capacity()
-    }
 }

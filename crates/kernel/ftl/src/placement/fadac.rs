@@ -82,8 +82,4 @@ impl PlacementPolicy for Fadac {
         *count = count.saturating_sub(1);
         self.class(page.lpn)
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.counts.capacity() * size_of::<u32>()
-    }
 }

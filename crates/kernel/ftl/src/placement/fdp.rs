@@ -188,8 +188,4 @@ impl PlacementPolicy for Fdp {
     fn cleaned(&mut self, unit: Cleaned) {
         self.lazily = unit.lazily;
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.ends.capacity() * size_of::<u32>()
-    }
 }

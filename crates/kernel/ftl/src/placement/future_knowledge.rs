@@ -144,8 +144,4 @@ impl PlacementPolicy for FutureKnowledge {
     fn gc_write(&mut self, page: GcWrite) -> Class {
         self.class(page.lpn, page.now)
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.dies_at.heap_bytes() + self.written.capacity() * size_of::<u32>()
-    }
 }

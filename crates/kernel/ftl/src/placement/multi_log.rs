@@ -136,8 +136,4 @@ impl PlacementPolicy for MultiLog {
         self.cleaned[log] = self.cleaned[log].wrapping_add(1);
         self.copied[log] = self.copied[log].wrapping_add(block.valid.into());
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.written.heap_bytes() + self.logs.capacity()
-    }
 }

@@ -157,9 +157,4 @@ impl PlacementPolicy for PlacementByScore {
     fn cleaned(&mut self, block: Cleaned) {
         self.known.life.cleaned(block);
     }
-
-    fn heap_bytes(&self) -> usize {
-        let Known { written, writes, copies, .. } = &self.known;
-        written.heap_bytes() + writes.heap_bytes() + copies.heap_bytes() + size_of_val(&*self.columns)
-    }
 }

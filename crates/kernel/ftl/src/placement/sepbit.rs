@@ -85,8 +85,4 @@ impl PlacementPolicy for SepBit {
     fn cleaned(&mut self, block: Cleaned) {
         self.life.cleaned(block);
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.written.heap_bytes()
-    }
 }

@@ -174,11 +174,4 @@ impl PlacementPolicy for Sfs {
         }
         self.cleaned = self.cleaned.wrapping_add(1);
     }
-
-    fn heap_bytes(&self) -> usize {
-        let per_block = size_of::<u32>() + 2 * size_of::<u64>();
-        self.written.heap_bytes()
-            + self.writes.capacity() * size_of::<u32>()
-            + self.pages.capacity() * per_block
-    }
 }

@@ -82,8 +82,4 @@ impl PlacementPolicy for Warcip {
         self.penalties[page.lpn.index()] = self.written.age(page.lpn, page.now) as u32;
         Class::from_index(self.centres.len())
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.written.heap_bytes() + self.penalties.capacity() * size_of::<u32>()
-    }
 }

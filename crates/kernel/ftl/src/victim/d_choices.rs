@@ -65,8 +65,4 @@ impl VictimPolicy for DChoices {
         let draw = |_| members[self.draws.random_range(0..members.len() as u32) as usize];
         (0..self.d).map(draw).min_by_key(|&block| candidates.cost(block))
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.sealed.heap_bytes()
-    }
 }

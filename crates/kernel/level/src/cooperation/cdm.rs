@@ -41,7 +41,7 @@ use super::sole_copies::SoleCopies;
 use super::{CooperationScheme, Event, Needs, Scheme, Setting};
 use crate::cooperates::{Cached, Cooperates, Message};
 use coflash_base::measure::Report;
-use coflash_base::policy::NoParameters;
+use coflash_base::policy::{NoParameters, Parameters};
 use coflash_base::read::number_or_text;
 use coflash_base::{Amount, Lpn, Misfit, Policy, Save};
 use coflash_cache::{Cache, SlotId};
@@ -50,7 +50,6 @@ use coflash_media::Memory;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
-use std::fmt;
 use std::marker::PhantomData;
 
 /// The weight of a removable page in a victim's cost.
@@ -128,13 +127,7 @@ impl Default for CdmConfig {
 /// A scheme of the table at the top of the file.
 pub trait CdmVariant: Clone {
     /// The parameters.
-    type Config: Clone
-        + fmt::Debug
-        + Default
-        + PartialEq
-        + Serialize
-        + serde::de::DeserializeOwned
-        + JsonSchema;
+    type Config: Parameters;
     /// The name in scenarios.
     const NAME: &'static str;
     /// A summary in one sentence.
@@ -210,10 +203,6 @@ impl<V: CdmVariant> Policy for Cdm<V> {
     type Config = V::Config;
     const SUMMARY: &'static str = V::SUMMARY;
     const SOURCE: &'static str = "Lee, Kim, Bahn & Noh, MSST 2016, section 3";
-
-    fn needs() -> String {
-        <Self as CooperationScheme>::memory(&V::Config::default()).text()
-    }
 }
 
 impl<V: CdmVariant> Cdm<V> {
@@ -464,10 +453,6 @@ impl<V: CdmVariant> Scheme for Cdm<V> {
         if V::KNOWS_HOST {
             report.add(&self.shadows);
         }
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.predictor.as_ref().map_or(0, RewritePredictor::heap_bytes) + self.sole_copies.heap_bytes()
     }
 
     /// Every page is in S0, S1 or S2, or was never written. Flash keeps old data only if it is not told.

@@ -72,10 +72,6 @@ impl Policy for CdmConsistent {
     type Config = CdmConsistentConfig;
     const SUMMARY: &'static str = "As cdm, and after a crash every page reads back as of the last commit.";
     const SOURCE: &'static str = "Lee, Kim, Bahn & Noh, MSST 2016, section 4";
-
-    fn needs() -> String {
-        <Self as CooperationScheme>::memory(&CdmConsistentConfig::default()).text()
-    }
 }
 
 impl CooperationScheme for CdmConsistent {
@@ -127,10 +123,6 @@ impl Scheme for CdmConsistent {
 
     /// Nothing: the counters are those of the cache's commits.
     fn report(&self, _: &mut Report) {}
-
-    fn heap_bytes(&self) -> usize {
-        0
-    }
 
     /// Nothing: the states depend on the commits, and the cache checks them.
     fn assert_invariants(&self, _: &Cache, _: &Ftl) {}

@@ -262,10 +262,6 @@ impl MoveRule for ExpectedCost {
         self.flash_pages = f64::from(ftl.data_pages());
         self.block_pages = f64::from(ftl.data_pages_per_block());
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.questions.heap_bytes()
-    }
 }
 
 #[cfg(test)]

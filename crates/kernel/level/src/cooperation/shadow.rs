@@ -39,7 +39,7 @@
 use super::{CooperationScheme, Event, Needs, Scheme, Setting};
 use crate::cooperates::{Cached, Cooperates, Message};
 use coflash_base::measure::Report;
-use coflash_base::policy::NoParameters;
+use coflash_base::policy::{NoParameters, Parameters};
 use coflash_base::{Lpn, Misfit, Policy, Save};
 use coflash_cache::Cache;
 use coflash_ftl::{CopySource, Decision, Ftl, Marks, Requirements, Weight, Weights, WriteStream};
@@ -149,13 +149,7 @@ pub(crate) struct Features {
 /// A named combination of features.
 pub trait ShadowVariant: Clone {
     /// The parameters.
-    type Config: Clone
-        + std::fmt::Debug
-        + Default
-        + PartialEq
-        + Serialize
-        + serde::de::DeserializeOwned
-        + JsonSchema;
+    type Config: Parameters;
     /// A summary in one sentence.
     const SUMMARY: &'static str;
     /// The features with these parameters.
@@ -296,10 +290,6 @@ impl<P: ShadowVariant> Policy for Shadow<P> {
     type Config = P::Config;
     const SUMMARY: &'static str = P::SUMMARY;
     const SOURCE: &'static str = "ShadowGC, DATE 2018";
-
-    fn needs() -> String {
-        <Self as CooperationScheme>::memory(&P::Config::default()).text()
-    }
 }
 
 impl Features {
@@ -412,10 +402,6 @@ impl<P: ShadowVariant> Scheme for Shadow<P> {
 
     fn report(&self, report: &mut Report) {
         report.add(&self.counters);
-    }
-
-    fn heap_bytes(&self) -> usize {
-        0
     }
 
     /// A page has the device mark if and only if it is mapped and dirty in the device's buffer.

@@ -1,8 +1,7 @@
 //! The link, and the host's side of it, in a scenario.
 
 use super::cost::LinkCost;
-use super::notice_queue::Sending;
-use coflash_base::{Bytes, Duration, Misfit, Share};
+use coflash_base::{Bytes, Duration, Misfit, Save, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -76,7 +75,7 @@ impl LinkConfig {
 
 coflash_base::choice! {
     /// The way in which notices cross the link.
-    #[derive(Copy, Eq)]
+    #[derive(Copy, Eq, Save)]
     pub enum Notices {
         /// Each is a message; the host waits until it has arrived.
         Each,
@@ -195,19 +194,5 @@ impl HostConfig {
     #[must_use]
     pub fn under_buffer(&self) -> Self {
         Self { protecting: Protecting::default(), ..self.clone() }
-    }
-
-    /// The way in which notices are sent, with its limits.
-    #[must_use]
-    pub(super) fn sending(&self) -> Sending {
-        match self.notices {
-            Notices::Each => Sending::Each,
-            Notices::Batched { max, wait } => Sending::Batched { notices_max: max, wait_max: wait },
-            Notices::Piggybacked { bytes_max } => {
-                let notices = bytes_max.count / self.notice_size.count.max(1);
-                let notices = u32::try_from(notices).unwrap_or(u32::MAX);
-                Sending::Piggybacked { notices_max: NonZeroU32::new(notices).unwrap_or(NonZeroU32::MIN) }
-            }
-        }
     }
 }

@@ -81,9 +81,5 @@ impl Scheme for Announces {
 
     fn report(&self, _: &mut Report) {}
 
-    fn heap_bytes(&self) -> usize {
-        0
-    }
-
     fn assert_invariants(&self, _: &Cache, _: &Ftl) {}
 }

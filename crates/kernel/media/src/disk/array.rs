@@ -272,13 +272,4 @@ impl Disks {
     pub fn under_way(&self) -> usize {
         self.requests.len() - self.free.len()
     }
-
-    /// The heap memory in bytes.
-    #[must_use]
-    pub fn heap_bytes(&self) -> usize {
-        self.disks.iter().map(Disk::heap_bytes).sum::<usize>()
-            + self.events.heap_bytes()
-            + self.requests.capacity() * size_of::<Option<Request>>()
-            + self.free.capacity() * size_of::<u32>()
-    }
 }

@@ -193,8 +193,4 @@ impl DiskModel for Mechanical {
     fn position(&self, sector: u64) -> u64 {
         u64::from(self.layout.address(sector).cylinder)
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.layout.heap_bytes() + self.buffer.heap_bytes()
-    }
 }

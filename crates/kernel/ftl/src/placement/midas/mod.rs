@@ -274,8 +274,4 @@ impl PlacementPolicy for Midas {
         self.next = self.present;
         Some(before)
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.pages.capacity() + self.intervals.heap_bytes()
-    }
 }
