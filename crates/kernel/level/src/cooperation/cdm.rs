@@ -98,29 +98,19 @@ impl JsonSchema for RemovableWeight {
     }
 }
 
-/// Parameters of `cdm`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct CdmConfig {
-    /// The weight of a removable page in a victim's cost: from 0 (free) to 1 (as any valid page), or the expected cost
-    /// of dropping it, the same for all pages ("adaptive") or by the time since the last use of each ("by-age"). With
-    /// an expected cost, GC copies a page if dropping it costs no less than a copy.
-    pub removable_weight: RemovableWeight,
-    /// The write stream of a dropped page that is evicted unmodified: "evict" (as any evicted page), or "gc" (with GC's
-    /// copies, since it is as cold).
-    pub rewrite_stream: WriteStream,
-    /// The bound on sole copies in the cache, dirty or dropped: bytes or a share of the cache. At the bound GC copies
-    /// instead of dropping, and a write waits until an older sole copy is in flash. Without it, all of the cache.
-    pub sole_copies_max: Option<Amount>,
-}
-
-impl Default for CdmConfig {
-    fn default() -> Self {
-        Self {
-            removable_weight: RemovableWeight::Fixed(1.0),
-            rewrite_stream: WriteStream::Evict,
-            sole_copies_max: None,
-        }
+coflash_base::config! {
+    /// Parameters of `cdm`.
+    pub struct CdmConfig {
+        /// The weight of a removable page in a victim's cost: from 0 (free) to 1 (as any valid page), or the expected cost
+        /// of dropping it, the same for all pages ("adaptive") or by the time since the last use of each ("by-age"). With
+        /// an expected cost, GC copies a page if dropping it costs no less than a copy.
+        pub removable_weight: RemovableWeight = RemovableWeight::Fixed(1.0),
+        /// The write stream of a dropped page that is evicted unmodified: "evict" (as any evicted page), or "gc" (with GC's
+        /// copies, since it is as cold).
+        pub rewrite_stream: WriteStream = WriteStream::Evict,
+        /// The bound on sole copies in the cache, dirty or dropped: bytes or a share of the cache. At the bound GC copies
+        /// instead of dropping, and a write waits until an older sole copy is in flash. Without it, all of the cache.
+        pub sole_copies_max: Option<Amount>,
     }
 }
 

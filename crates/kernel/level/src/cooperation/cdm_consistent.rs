@@ -21,32 +21,20 @@ use coflash_base::measure::Report;
 use coflash_base::{Duration, Lpn, Misfit, Policy, Save, Share};
 use coflash_cache::Cache;
 use coflash_ftl::{Decision, Ftl, Marks, Requirements};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
 
-/// Parameters of `cdm-consistent`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(deny_unknown_fields, default)]
-pub struct CdmConsistentConfig {
-    /// Simulated time between commits. A flush by the host commits, too.
-    pub commit_interval: Duration,
-    /// Checkpointing begins when fewer slots than this share of the cache are free, or hold clean pages about to leave.
-    pub low_watermark: Share,
-    /// Checkpointing ends when this share of the cache is free, or holds clean pages about to leave.
-    pub high_watermark: Share,
-    /// The number of trims that can wait for their commit, from 1 to 65535. One more causes an early commit.
-    pub deletions_max: NonZeroU16,
-}
-
-impl Default for CdmConsistentConfig {
-    fn default() -> Self {
-        Self {
-            commit_interval: Duration { ns: 5_000_000_000 },
-            low_watermark: Share::percent(5),
-            high_watermark: Share::percent(10),
-            deletions_max: NonZeroU16::new(1024).expect("not zero"),
-        }
+coflash_base::config! {
+    /// Parameters of `cdm-consistent`.
+    #[derive(Save)]
+    pub struct CdmConsistentConfig {
+        /// Simulated time between commits. A flush by the host commits, too.
+        pub commit_interval: Duration = Duration { ns: 5_000_000_000 },
+        /// Checkpointing begins when fewer slots than this share of the cache are free, or hold clean pages about to leave.
+        pub low_watermark: Share = Share::percent(5),
+        /// Checkpointing ends when this share of the cache is free, or holds clean pages about to leave.
+        pub high_watermark: Share = Share::percent(10),
+        /// The number of trims that can wait for their commit, from 1 to 65535. One more causes an early commit.
+        pub deletions_max: NonZeroU16 = NonZeroU16::new(1024).expect("not zero"),
     }
 }
 

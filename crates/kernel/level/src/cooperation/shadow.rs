@@ -87,35 +87,23 @@ pub struct SeparationConfig {
     pub shadows: Shadows,
 }
 
-/// Parameters of `delay`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct DelayConfig {
-    /// The shadows that make a block a worse victim.
-    pub shadows: Shadows,
-    /// The additional weight of a shadow in a victim's cost, compared with any valid page: from 0 to 15, rounded to the
-    /// nearest sixteenth.
-    pub lambda: f64,
-}
-
-impl Default for DelayConfig {
-    fn default() -> Self {
-        Self { shadows: Shadows::default(), lambda: 1.0 }
+coflash_base::config! {
+    /// Parameters of `delay`.
+    pub struct DelayConfig {
+        /// The shadows that make a block a worse victim.
+        pub shadows: Shadows,
+        /// The additional weight of a shadow in a victim's cost, compared with any valid page: from 0 to 15, rounded to the
+        /// nearest sixteenth.
+        pub lambda: f64 = 1.0,
     }
 }
 
-/// Parameters of `zgc`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ZgcConfig {
-    /// The additional weight of a shadow in a victim's cost, compared with any valid page: from 0 to 15, rounded to the
-    /// nearest sixteenth.
-    pub lambda: f64,
-}
-
-impl Default for ZgcConfig {
-    fn default() -> Self {
-        Self { lambda: 1.0 }
+coflash_base::config! {
+    /// Parameters of `zgc`.
+    pub struct ZgcConfig {
+        /// The additional weight of a shadow in a victim's cost, compared with any valid page: from 0 to 15, rounded to the
+        /// nearest sixteenth.
+        pub lambda: f64 = 1.0,
     }
 }
 
