@@ -14,7 +14,6 @@ the experiments, `drawing` the figures, `page` the page; its prose is in a Markd
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -264,13 +263,6 @@ class Grid:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-
-    @classmethod
-    def beside(cls, module: str, name: str) -> Grid:
-        """Read a CSV file beside a module: a table that is not computed."""
-        with Path(module).with_name(name).open(encoding="utf-8", newline="") as file:
-            columns, *rows = map(tuple, csv.reader(file))
-        return cls(columns, tuple(rows))
 
 
 Row = tuple[str, ...]
