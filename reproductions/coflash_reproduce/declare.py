@@ -30,7 +30,7 @@ from typing import Any
 from coflash.charts import Chart
 from coflash.measures.measure import MEASURES, Measure
 from coflash.quantity import show
-from coflash.results.estimate import Estimate, estimate
+from coflash.results.estimate import estimate
 from coflash_reproduce import drawing
 from coflash_reproduce.claim import FALLS, RISES, Claim, Kind, Paper
 from coflash_reproduce.data import toml, toml_beside
@@ -134,18 +134,12 @@ def _figure(queries: Queries, name: str, values: dict[str, Any]) -> Figure:
 
 def _lines(queries: Queries, query: str, runs: Runs, experiment: Experiment | None = None) -> list[Line]:
     """Return lines: rows of the label, the place, and the value or those of all seeds, in order."""
-    points: dict[str, list[tuple[float, Estimate]]] = {}
+    points: dict[str, list[tuple[tuple[float, float], float | None]]] = {}
     for label, place, value in queries.rows(query, runs, experiment=experiment.name if experiment else "")[1]:
-        if value is not None:
-            points.setdefault(label, []).append((place, estimate(value if isinstance(value, list) else [value])))
-    return [
-        Line(
-            label,
-            tuple((place, each.mean or 0.0) for place, each in by_place),
-            tuple(e.half_width for _, e in by_place),
-        )
-        for label, by_place in points.items()
-    ]
+        mean, half_width, *_ = estimate(value) if isinstance(value, list) else (value, None)
+        if mean is not None:
+            points.setdefault(label, []).append(((place, mean), half_width))
+    return [Line(label, *zip(*each, strict=True)) for label, each in points.items()]
 
 
 def _bars(queries: Queries, values: str, label: str, form: str, stacked: bool = False) -> tuple[Table, Draw]:
