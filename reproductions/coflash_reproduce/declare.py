@@ -168,18 +168,22 @@ def _bars(queries: Queries, values: str, label: str, form: str, stacked: bool = 
     return table, draw
 
 
-def _cells(queries: Queries, values: str, x: str, y: str) -> Draw:
-    """Return a map: rows of the panel, the place on either axis, and the label and the text of the cell."""
+def _cells(queries: Queries, values: str, y: str, x: str = "", colours: str = "") -> Draw:
+    """Return a map: rows of the panel, the place on either axis, and the label and the text of the cell.
+
+    A row may also have the label of the panel's lower axis, in place of `x`.
+    """
 
     def draw(runs: Runs) -> list[Chart]:
         panels: dict[str, dict[str, list[tuple[str, str]]]] = {}
-        places: dict[str, None] = {}
-        for panel, above, across, label, text in queries.rows(values, runs)[1]:
+        axes: dict[str, tuple[str, dict[str, None]]] = {}
+        for panel, above, across, label, text, *own in queries.rows(values, runs)[1]:
             panels.setdefault(panel, {}).setdefault(above, []).append((label, text))
-            places[across] = None
-        colours = drawing.colours_of([cell[0] for rows in panels.values() for row in rows.values() for cell in row])
+            axes.setdefault(panel, (own[0] if own else x, {}))[1][across] = None
+        labels = [cell[0] for rows in panels.values() for row in rows.values() for cell in row]
+        shown = queries.constant(colours) if colours else drawing.colours_of(labels)
         return [
-            drawing.cells([*rows.values()], (x, [*places]), (y, [*rows]), colours, panel)
+            drawing.cells([*rows.values()], (axes[panel][0], [*axes[panel][1]]), (y, [*rows]), shown, panel)
             for panel, rows in panels.items()
         ]
 
