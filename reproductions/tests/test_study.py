@@ -15,10 +15,11 @@ from coflash import CoflashError
 from coflash.measures.measure import WAF_HOST
 from coflash_reproduce.claim import Paper
 from coflash_reproduce.paper import Axis, Case, Experiment, Figure, Runs
+from coflash_reproduce.queries import Queries
 from coflash_reproduce.reproduction import PAPERS, STUDIES, Done, study
 from coflash_reproduce.runs import run_all
 from coflash_reproduce.studies import NAMES
-from coflash_reproduce.study import Finding, Study, at, shown
+from coflash_reproduce.study import Finding, Study
 from coflash_reproduce.text import Text
 from processes import coflash
 from sweeps import SMALL
@@ -36,8 +37,9 @@ def cases(*lines: str) -> tuple[Case, ...]:
 
 
 def less_with_more_spare(runs: Runs) -> Finding:
-    few, many = (at(runs, "x", "greedy", place, WAF_HOST) for place in PLACES)
-    return Finding((many.mean or 0) < (few.mean or 0), f"{shown(few, WAF_HOST)} and {shown(many, WAF_HOST)}")
+    greedy = runs.of("x", "greedy")
+    few, many = (mean(run.read(WAF_HOST) for run in greedy if run.case.at == place) for place in PLACES)
+    return Finding(many < few, f"{few:.3f} and {many:.3f}")
 
 
 def more_with_more_spare(runs: Runs) -> Finding:
@@ -140,7 +142,10 @@ def test_a_hypothesis_holds_or_is_refuted_by_the_runs(done: Done) -> None:
 def test_a_change_compares_runs_of_the_same_seed(done: Done) -> None:
     of = {(one.case.line, one.case.at, one.seed): one.metrics.waf_host or 0 for one in done.runs}
     expected = [of["greedy", at, seed] / of["fifo", at, seed] - 1 for at in PLACES for seed in range(1, SEEDS + 1)]
-    assert done.runs.changes("x", "greedy", "fifo", WAF_HOST) == pytest.approx(expected)
+    query = """
+    select change(a.waf_host, b.waf_host) from runs a join runs b using (experiment, place, seed)
+    where a.line = 'greedy' and b.line = 'fifo' order by a.n"""
+    assert [row[0] for row in Queries(TOY.text, {}).rows(query, done.runs)[1]] == pytest.approx(expected)
 
 
 def test_the_published_page_has_its_image(done: Done) -> None:

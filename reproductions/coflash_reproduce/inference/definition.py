@@ -81,6 +81,11 @@ class Unknown:
         first = parsed(self.axis.at(0.0))
         return show(number, first[1]) if first else f"{number:.3g}"
 
+    @property
+    def searched(self) -> str:
+        """The range of the search."""
+        return " to ".join(self.shown(self.number(self.axis.at(share))) for share in (0.0, 0.999))
+
 
 @dataclass(frozen=True)
 class Reading:
