@@ -152,10 +152,6 @@ class Runs:
         """Return the runs of an experiment, or of one of its lines; empty if it was not run."""
         return [run for run in self.runs if run.experiment.name == experiment and line in (None, run.case.line)]
 
-    def at(self, experiment: str, line: str, at: float) -> Run | None:
-        """Return the run at a place of a line; None if there is none."""
-        return next((run for run in self.of(experiment, line) if run.case.at == at), None)
-
     def experiments(self, names: Iterable[str]) -> list[Experiment]:
         """Return those of these experiments that were run, in the order of the names."""
         done = {run.experiment.name: run.experiment for run in self.runs}

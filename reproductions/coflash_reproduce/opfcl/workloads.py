@@ -57,7 +57,7 @@ SENSITIVE = ("financial", "home", "search", *CONFIG_2, "given")
 
 INITIAL_PERCENT = 95
 """The initial caching space of OP-FCL."""
-UNIT_KIB, PERIOD_LOG2, SEGMENT_MIB = 128, 16, 256
+PERIOD_LOG2, SEGMENT_MIB = 16, 256
 PERIODS = (*SENSITIVE, "home-still", *DAYS)
 """The workloads of the sensitivity to the resizer's period."""
 PHASED = ("home-slow", "home-still")
