@@ -1,7 +1,7 @@
 //! Eviction policies, without a device.
 
 use crate::{Measured, peers};
-use coflash_base::{Bytes, Lpn, Seed};
+use coflash_base::{Bytes, Lpn, Save, Seed};
 use coflash_cache::{Cache, EvictionConfig};
 use coflash_sim::{MissRatioOptions, NoObserver, miss_ratio_curves};
 use coflash_trace::TraceOptions;

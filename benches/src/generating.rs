@@ -3,7 +3,8 @@
 use crate::Measured;
 use coflash_base::Seed;
 use coflash_fio::{JobFile, JobRequests};
-use coflash_trace::like::{FitOptions, fit_source};
+use coflash_trace::info::InfoOptions;
+use coflash_trace::like::fit;
 use coflash_workload::jobs::JobSource;
 use coflash_workload::presets::PresetConfig;
 use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, SyntheticConfig};
@@ -82,14 +83,14 @@ fn drain(mut source: impl Source) -> Measured {
     Measured { requests_per_second: requests as f64 / start.elapsed().as_secs_f64(), ..Measured::default() }
 }
 
-/// The fit of a workload to another one, with the measurement of both.
+/// The fit of a workload to another one, with the description of the original.
 pub(crate) fn like() -> Measured {
     let generator = GeneratorConfig::by_name("zipf").expect("a name of the list");
     let mut source = Part::from(SyntheticConfig { generator, ..config() })
         .open(SPACE_BYTES, Seed(1))
         .expect("it is allowed");
     let start = Instant::now();
-    black_box(fit_source(&mut source, FitOptions::default()).expect("there are requests"));
+    black_box(fit(&mut source, InfoOptions::default().page).expect("there are requests"));
     let seconds = start.elapsed().as_secs_f64();
     Measured {
         requests_per_second: REQUESTS as f64 / seconds,

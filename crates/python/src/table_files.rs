@@ -87,7 +87,7 @@ impl TableStream {
     }
 
     /// The remarks on the table, known at its end.
-    fn remarks(&self) -> Vec<String> {
-        self.0.lock().expect("reading does not panic").remarks()
+    fn remarks(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| self.0.lock().expect("reading does not panic").remarks())
     }
 }

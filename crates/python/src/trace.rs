@@ -3,7 +3,6 @@
 use crate::{Scenario, Settings, object, observed, refused};
 use coflash_sim::{FittedWorkload, Generated};
 use coflash_trace::TraceOptions;
-use coflash_trace::like::FitOptions;
 use coflash_trace::tools::{head::head, targets};
 use coflash_workload::Request;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -154,8 +153,8 @@ pub(crate) fn trace_like(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<PyFittedWorkload> {
     let page = page.parse().map_err(|error| refused(format!("page: {error}")))?;
-    let (read, fit) = (options.read()?, FitOptions { page, seed });
-    observed(py, progress, |observer| coflash_sim::like(&trace, &read, fit, requests, observer))
+    let read = options.read()?;
+    observed(py, progress, |observer| coflash_sim::like(&trace, &read, (page, seed), requests, observer))
         .map(PyFittedWorkload)
 }
 

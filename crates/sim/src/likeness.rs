@@ -1,15 +1,15 @@
 //! Workloads fitted to traces, and both replayed side by side to compare the effects of caches and GC.
 
 use crate::generate::Generated;
-use coflash_base::Seed;
 use coflash_base::measure::ratio;
+use coflash_base::{Bytes, Seed};
 use coflash_engine::{Amplification, Cancellable, Observer, RunError, run_source};
 use coflash_level::CacheCounters;
 use coflash_scenario::{Requests, Scenario, ScenarioError, to_toml};
 use coflash_trace::TraceOptions;
-use coflash_trace::like::{FitOptions, Fitted, Profile, fit_source};
+use coflash_trace::like::{Profile, describe, fit};
 use coflash_workload::synthetic::{Synthetic, SyntheticConfig};
-use coflash_workload::{BATCH_REQUESTS, Op, Repeat, Request, Source, WorkloadError};
+use coflash_workload::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -66,39 +66,40 @@ impl FittedWorkload {
     }
 }
 
-/// Fit a workload to the trace in `paths`, with the given number of requests, or else that of the trace.
+/// Fit a workload to the trace in `paths`, with the given number of requests, or else that of the trace. A page is a power
+/// of two of at least 512 bytes; the workload is measured with the seed.
 ///
 /// # Errors
-/// An error of the trace or of the options, or a cancellation.
+/// An error of the trace or of the page, or a cancellation.
 pub fn like(
     paths: &[String],
     trace: &TraceOptions,
-    options: FitOptions,
+    (page, seed): (Bytes, u64),
     requests: Option<u64>,
     observer: &mut dyn Observer,
 ) -> Result<FittedWorkload, RunError> {
     if requests == Some(0) {
         return Err(ScenarioError::new("requests", "0 was given; at least 1 is allowed".to_owned()).into());
     }
-    let source = Head::of(coflash_trace::open(paths, trace)?);
-    let mut source = Cancellable::new(source, observer);
-    let fitted = fit_source(&mut source, options);
+    let mut source = Cancellable::new(Head::of(coflash_trace::open(paths, trace)?, REPLAYED_PAGES), observer);
+    let fitted = fit(&mut source, page);
     let remarks = source.remarks();
     let (head, fitted) = source.finish(fitted);
-    let Fitted { config, original, fitted } = fitted?;
-    let begin = Recording(head.recorded.into());
-    let mut likeness = Head::of(Synthetic::new(&config, space(&config).count, Seed(options.seed))?);
-    likeness.read(begin.pages().1)?;
-    let [caches, likeness] = replay_both([begin, Recording(likeness.recorded.into())], observer)?;
+    let (config, mut original) = fitted?;
+    original.info.formats = head.source.formats().iter().map(ToString::to_string).collect();
+    let accesses = head.recorded.iter().flat_map(pages).count() as u64;
+    let mut likeness = Head::of(Synthetic::new(&config, space(&config).count, Seed(seed))?, accesses + 1);
+    let fitted = describe(&mut likeness, page)?;
+    let [caches, of_likeness] = replay_both([head.recorded.into(), likeness.recorded.into()], observer)?;
     Ok(FittedWorkload {
         workload: SyntheticConfig { requests: requests.unwrap_or(config.requests), ..config },
         original: Measured { profile: original, caches },
-        fitted: Measured { profile: fitted, caches: likeness },
+        fitted: Measured { profile: fitted, caches: of_likeness },
         remarks,
     })
 }
 
-fn space(config: &SyntheticConfig) -> coflash_base::Bytes {
+fn space(config: &SyntheticConfig) -> Bytes {
     config.space.expect("a fitted workload has a space")
 }
 
@@ -128,20 +129,9 @@ struct Head<S> {
 }
 
 impl<S: Source> Head<S> {
-    fn of(source: S) -> Self {
-        Self { source, recorded: Vec::new(), pages_left: REPLAYED_PAGES }
-    }
-
-    /// Read until as many pages are recorded.
-    fn read(&mut self, pages: u64) -> Result<(), WorkloadError> {
-        self.pages_left = pages + 1;
-        let mut batch = Vec::new();
-        loop {
-            self.next_batch(&mut batch)?;
-            if batch.is_empty() || self.pages_left == 0 {
-                return Ok(());
-            }
-        }
+    /// Keep fewer than this many pages.
+    fn of(source: S, pages: u64) -> Self {
+        Self { source, recorded: Vec::new(), pages_left: pages }
     }
 }
 
@@ -169,54 +159,44 @@ impl<S: Source> Source for Head<S> {
     }
 }
 
-/// Requests in memory.
-#[derive(Clone)]
-struct Recording(Arc<[Request]>);
+/// Requests in memory, several rounds of them.
+struct Rounds {
+    requests: Arc<[Request]>,
+    next: usize,
+    left: u64,
+}
 
-impl Recording {
-    fn source(&self) -> impl Source + use<> {
-        struct Rest(Arc<[Request]>, usize);
-        impl Source for Rest {
-            fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
-                let end = self.0.len().min(self.1 + BATCH_REQUESTS);
-                batch.clear();
-                batch.extend_from_slice(&self.0[self.1..end]);
-                self.1 = end;
-                Ok(())
-            }
-
-            fn progress(&self) -> Option<f64> {
-                Some(self.1 as f64 / self.0.len() as f64)
-            }
+impl Source for Rounds {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+        if self.next == self.requests.len() && self.left > 1 {
+            (self.next, self.left) = (0, self.left - 1);
         }
-        Rest(Arc::clone(&self.0), 0)
-    }
-
-    /// The distinct pages, and all pages.
-    fn pages(&self) -> (u64, u64) {
-        let mut all: Vec<u64> = self.0.iter().flat_map(pages).collect();
-        let accesses = all.len() as u64;
-        all.sort_unstable();
-        all.dedup();
-        (all.len() as u64, accesses)
+        let end = self.requests.len().min(self.next + BATCH_REQUESTS);
+        batch.clear();
+        batch.extend_from_slice(&self.requests[self.next..end]);
+        self.next = end;
+        Ok(())
     }
 }
 
 /// Replay two workloads on the same devices, in rounds: flash is filled one after another with pages that
 /// both leave room for, greedy GC, LRU caches of several sizes.
 fn replay_both(
-    workloads: [Recording; 2],
+    workloads: [Arc<[Request]>; 2],
     observer: &mut dyn Observer,
 ) -> Result<[BTreeMap<String, Cached>; 2], RunError> {
-    let footprint = workloads.each_ref().map(Recording::pages);
-    let (distinct, accesses) = (footprint[0].0.max(footprint[1].0), footprint[0].1.max(footprint[1].1));
+    let mut all = workloads.each_ref().map(|requests| requests.iter().flat_map(pages).collect::<Vec<_>>());
+    let accesses = all.each_ref().map(Vec::len).into_iter().max().unwrap_or(0) as u64;
+    all.iter_mut().for_each(|pages| pages.sort_unstable());
+    all.iter_mut().for_each(Vec::dedup);
+    let distinct = all.each_ref().map(Vec::len).into_iter().max().unwrap_or(0);
     let mut caches = [BTreeMap::new(), BTreeMap::new()];
-    if workloads[0].0.is_empty() {
+    if workloads[0].is_empty() {
         return Ok(caches);
     }
     let blocks = ((distinct as f64 * FLASH_PER_FOOTPRINT) as u64 / PAGES_PER_BLOCK / 2).max(64);
     let flash_pages = blocks * PAGES_PER_BLOCK * 2;
-    let rounds = (REPLAYED_PAGES / accesses).clamp(1, ROUNDS) as u32;
+    let rounds = (REPLAYED_PAGES / accesses).clamp(1, ROUNDS);
     for (permille, name) in CACHES {
         let cache_pages = if permille == 0 { 0 } else { (flash_pages * permille / 1000).max(1) };
         let scenario = Scenario::default().set(&[
@@ -231,9 +211,8 @@ fn replay_both(
             ("precondition.random_passes", "0".to_owned()),
             ("workload.remap", "dense".to_owned()),
         ])?;
-        for (workload, caches) in workloads.iter().zip(&mut caches) {
-            let again = workload.clone();
-            let source = Repeat::new(workload.source(), rounds, move || Ok(again.source()));
+        for (requests, caches) in workloads.iter().zip(&mut caches) {
+            let source = Rounds { requests: Arc::clone(requests), next: 0, left: rounds };
             let result = run_source(&scenario, Box::new(source), observer)?;
             let CacheCounters { read_hits, read_misses, write_hits, write_misses, .. } =
                 result.metrics().get();

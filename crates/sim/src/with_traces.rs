@@ -4,7 +4,8 @@ use coflash_engine::{
     Checkpoints, FewestPrograms, Given, Observer, RunError, RunResult, Scenario, Traces, WarmDevice,
 };
 use coflash_record::{Records, RunRecording};
-use coflash_trace::like::{FitOptions, config_like};
+use coflash_trace::info::InfoOptions;
+use coflash_trace::like::fit;
 
 /// The readers of traces, with all formats, and of job files.
 pub const TRACES: Traces = Traces {
@@ -13,7 +14,7 @@ pub const TRACES: Traces = Traces {
         let formats = source.formats().to_vec();
         Ok((Box::new(source), formats))
     },
-    fit: |source, _| config_like(source, FitOptions::default()),
+    fit: |source, _| fit(source, InfoOptions::default().page).map(|(config, _)| config),
     open_jobs: coflash_fio::open,
 };
 

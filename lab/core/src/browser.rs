@@ -1,7 +1,7 @@
 //! The functions that a page calls. Numbers go in and out as they are; a text goes in by its place and length in the module's
 //! memory, and comes out at [`output`] with its length in [`output_length`].
 
-use crate::lab::{BLOCK_WORDS, Lab};
+use crate::lab::Lab;
 use crate::recorded;
 use std::cell::RefCell;
 
@@ -92,30 +92,12 @@ pub extern "C" fn step(requests: u32) -> u32 {
     })
 }
 
-/// Serve requests until GC picks a victim, at most this many; returns how many there were.
-#[unsafe(no_mangle)]
-pub extern "C" fn step_to_victim(requests: u32) -> u32 {
-    with_lab(|lab, _| {
-        lab.step_to_victim(requests.into()).map(|served| served as u32).map_err(|error| error.to_string())
-    })
-}
-
 /// Write the counters so far to the output (JSON).
 #[unsafe(no_mangle)]
 pub extern "C" fn counters() -> u32 {
     with_lab(|lab, output| {
         *output = lab.counters().into_bytes();
         Ok(0)
-    })
-}
-
-/// Write the numbers of all blocks to the output; returns the number of blocks.
-#[unsafe(no_mangle)]
-pub extern "C" fn blocks() -> u32 {
-    with_lab(|lab, output| {
-        let words = lab.block_words();
-        *output = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        Ok((words.len() / BLOCK_WORDS) as u32)
     })
 }
 

@@ -4,7 +4,7 @@ use crate::recorded::RECORDED;
 use crate::victims::Victims;
 use coflash_base::Index;
 use coflash_engine::{Given, NoObserver, RunError, Simulation, begin};
-use coflash_ftl::{BlockState, PageView};
+use coflash_ftl::PageView;
 use coflash_level::Elsewhere;
 use coflash_media::BlockId;
 use coflash_scenario::Scenario;
@@ -19,15 +19,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Lab {
     simulation: Simulation<'static>,
     victims: Arc<Mutex<Victims>>,
-    /// See [`block_words`](Self::block_words).
-    blocks: Vec<u32>,
     /// See [`page_bytes`](Self::page_bytes).
     pages: Vec<u8>,
 }
-
-/// The numbers of a block: its state (0 erased, 1 open, 2 full, 3 victim), its written, valid and marked pages, its erases, and
-/// its class plus one, or 0 without one.
-pub(crate) const BLOCK_WORDS: usize = 6;
 
 impl Lab {
     /// Begin the run of a scenario (TOML).
@@ -40,7 +34,7 @@ impl Lab {
         let victims = Arc::new(Mutex::new(Victims::default()));
         let given = Given { decisions: Some(victims.clone()), ..Given::only(RECORDED) };
         let simulation = begin(scenario, &given, &mut NoObserver)?;
-        Ok(Self { simulation, victims, blocks: Vec::new(), pages: Vec::new() })
+        Ok(Self { simulation, victims, pages: Vec::new() })
     }
 
     /// Serve the next requests; returns how many there were.
@@ -57,19 +51,6 @@ impl Lab {
             }
         }
         Ok(served(self))
-    }
-
-    /// Serve requests one by one until GC picks a victim, at most `requests`; returns how many there were.
-    ///
-    /// # Errors
-    /// See [`step`](Self::step).
-    pub fn step_to_victim(&mut self, requests: u64) -> Result<u64, RunError> {
-        let picked = |lab: &Self| lab.victims.lock().unwrap_or_else(PoisonError::into_inner).count;
-        let (before, mut served) = (picked(self), 0);
-        while served < requests && picked(self) == before && self.step(1)? == 1 {
-            served += 1;
-        }
-        Ok(served)
     }
 
     /// The counters so far (JSON): requests, victims, interim metrics, and each counter of the levels by its path.
@@ -89,22 +70,6 @@ impl Lab {
             "metrics": self.simulation.metrics(),
         })
         .to_string()
-    }
-
-    /// The blocks, [`BLOCK_WORDS`] numbers each.
-    pub fn block_words(&mut self) -> &[u32] {
-        self.blocks.clear();
-        for block in self.simulation.ftl().block_views() {
-            let state = match block.state {
-                BlockState::Free => 0,
-                BlockState::Open => 1,
-                BlockState::Full => 2,
-                BlockState::Victim => 3,
-            };
-            let class = block.class.map_or(0, |class| class + 1);
-            self.blocks.extend([state, block.written, block.valid, block.marked, block.erases, class]);
-        }
-        &self.blocks
     }
 
     /// The pages, a byte each, block by block: see [`Lab`].

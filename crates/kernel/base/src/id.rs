@@ -110,11 +110,6 @@ impl<I: Index, T> IdVec<I, T> {
     pub fn prefetch(&self, id: I) {
         crate::prefetch::prefetch(&self.items, id.index());
     }
-
-    /// Heap memory of the table in bytes.
-    pub fn heap_bytes(&self) -> usize {
-        self.items.capacity() * size_of::<T>()
-    }
 }
 
 impl<I, T: Save> Save for IdVec<I, T> {
@@ -124,6 +119,10 @@ impl<I, T: Save> Save for IdVec<I, T> {
 
     fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
         save::restore_all(self, from)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        save::heap_bytes_of(self.items.capacity(), self.items.iter())
     }
 }
 
@@ -222,12 +221,6 @@ impl<I: Index, J: Index> IdMap<I, J> {
     #[inline(always)]
     pub fn prefetch(&self, id: I) {
         self.entries.prefetch(id);
-    }
-
-    /// Heap memory of the map in bytes.
-    #[must_use]
-    pub fn heap_bytes(&self) -> usize {
-        self.entries.heap_bytes()
     }
 }
 

@@ -6,7 +6,7 @@
 //! | policies: a file, and a line in the list of its family | [`policy`] |
 //! | policies from outside: a scenario names their code, a run binds it | [`external`] |
 //! | expressions over named features | [`expression`] |
-//! | the reader of scenarios' values, and choices by name | [`read`](mod@read) |
+//! | the reader of scenarios' values, choices by name, and tables with their defaults | [`read`](mod@read) |
 //! | measures: one declaration for JSON, tables, types and documentation | [`measure`] |
 //! | errors of invalid values in a scenario | [`misfit`] |
 //! | exact sizes, durations and shares with their units | [`units`] |

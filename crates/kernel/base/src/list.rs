@@ -163,12 +163,6 @@ macro_rules! methods {
             pub fn iter(&$this $(, $list: u32)?) -> impl Iterator<Item = I> {
                 $this.rings.iter($sentinel)
             }
-
-            /// Heap memory in bytes.
-            #[must_use]
-            pub fn heap_bytes(&$this) -> usize {
-                $this.rings.0.heap_bytes()
-            }
         }
     };
 }

@@ -9,20 +9,25 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+/// The parameters of an algorithm in a scenario.
+pub trait Parameters:
+    Clone + std::fmt::Debug + Default + PartialEq + Serialize + DeserializeOwned + JsonSchema
+{
+}
+
+impl<P> Parameters for P where
+    P: Clone + std::fmt::Debug + Default + PartialEq + Serialize + DeserializeOwned + JsonSchema
+{
+}
+
 /// One algorithm of a family.
 pub trait Policy: Sized {
     /// The parameters; [`NoParameters`] if there are none.
-    type Config: Clone + std::fmt::Debug + Default + PartialEq + Serialize + DeserializeOwned + JsonSchema;
+    type Config: Parameters;
     /// A description in one sentence.
     const SUMMARY: &'static str;
     /// The publication, or "folklore".
     const SOURCE: &'static str;
-
-    /// The memory that it takes with its default parameters, in words; empty where its family does not say.
-    #[must_use]
-    fn needs() -> String {
-        String::new()
-    }
 }
 
 /// The configuration of a policy without parameters.
@@ -78,7 +83,7 @@ impl PolicyInfo {
                 name,
             })
             .collect();
-        Self { name, summary: P::SUMMARY, source: P::SOURCE, needs: P::needs(), parameters }
+        Self { name, summary: P::SUMMARY, source: P::SOURCE, needs: String::new(), parameters }
     }
 }
 

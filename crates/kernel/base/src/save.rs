@@ -32,6 +32,11 @@ pub trait Save {
     /// # Errors
     /// The error of `from`; bytes of another value. The value must not be used then.
     fn restore(&mut self, from: &mut dyn Read) -> io::Result<()>;
+
+    /// The heap memory of the state in bytes; zero of what holds none.
+    fn heap_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// State from which a new value is made.
@@ -71,9 +76,13 @@ pub fn same_count(count: usize, from: &mut dyn Read) -> io::Result<()> {
     if usize::load(from)? == count { Ok(()) } else { Err(other("another number of items was saved")) }
 }
 
-/// Implement [`Save`] and [`Saved`] for types whose restored value is a new one: how it is written, and how it is read.
+/// Implement [`Save`] and [`Saved`] for types whose restored value is a new one: how it is written, how it is read, and the heap
+/// memory that it holds, if it does.
 macro_rules! made_anew {
-    ($(impl[$($generics:tt)*] $ty:ty: |$value:ident, $out:ident| $save:expr, |$from:ident| $load:expr;)*) => {$(
+    ($(
+        impl[$($generics:tt)*] $ty:ty:
+            |$value:ident, $out:ident| $save:expr, |$from:ident| $load:expr $(, holds |$held:ident| $bytes:expr)?;
+    )*) => {$(
         impl<$($generics)*> Save for $ty {
             #[inline]
             fn save(&self, $out: &mut dyn Write) -> io::Result<()> {
@@ -85,6 +94,13 @@ macro_rules! made_anew {
                 *self = Self::load(from)?;
                 Ok(())
             }
+
+            $(
+                fn heap_bytes(&self) -> usize {
+                    let $held = self;
+                    $bytes
+                }
+            )?
         }
 
         impl<$($generics)*> Saved for $ty {
@@ -161,6 +177,22 @@ pub(crate) fn save_all<'a, T: Save + 'a>(
     Ok(())
 }
 
+/// The memory of a table with room for this many items, and what its items hold.
+pub(crate) fn heap_bytes_of<'a, T: Save + 'a>(
+    capacity: usize,
+    items: impl IntoIterator<Item = &'a T>,
+) -> usize {
+    capacity * size_of::<T>() + items.into_iter().map(Save::heap_bytes).sum::<usize>()
+}
+
+/// The memory of a tree, whose nodes are half full at least, or of a table by hash, and what its entries hold.
+fn heap_bytes_of_map<'a, K: Save + 'a, V: Save + 'a>(
+    entries: impl ExactSizeIterator<Item = (&'a K, &'a V)>,
+) -> usize {
+    let nodes = 2 * entries.len() * size_of::<(K, V)>();
+    nodes + entries.map(|(key, value)| key.heap_bytes() + value.heap_bytes()).sum::<usize>()
+}
+
 /// Restore the items of a table in place.
 ///
 /// # Errors
@@ -186,17 +218,27 @@ fn save_map<'a, K: Save + 'a, V: Save + 'a>(
 
 made_anew! {
     impl[T] PhantomData<T>: |_value, _out| Ok(()), |_from| Ok(Self);
-    impl[T: Saved] VecDeque<T>: |items, out| save_all(items.iter(), out), |from| load_all(from);
-    impl[T: Saved + Ord] BTreeSet<T>: |items, out| save_all(items.iter(), out), |from| load_all(from);
+    impl[T: Saved] VecDeque<T>:
+        |items, out| save_all(items.iter(), out),
+        |from| load_all(from),
+        holds |items| heap_bytes_of(items.capacity(), items);
+    impl[T: Saved + Ord] BTreeSet<T>:
+        |items, out| save_all(items.iter(), out),
+        |from| load_all(from),
+        holds |items| heap_bytes_of(2 * items.len(), items);
     // A heap as it lies: a heap of what is in the order of a heap keeps that order, so that equal items come out in the same one.
     impl[T: Saved + Ord] BinaryHeap<T>:
-        |heap, out| save_all(heap.as_slice().iter(), out), |from| Vec::load(from).map(Self::from);
-    impl[K: Saved + Ord, V: Saved] BTreeMap<K, V>: |map, out| save_map(map.iter(), out), |from| load_all(from);
+        |heap, out| save_all(heap.as_slice().iter(), out),
+        |from| Vec::load(from).map(Self::from),
+        holds |heap| heap_bytes_of(heap.capacity(), heap);
+    impl[K: Saved + Ord, V: Saved] BTreeMap<K, V>:
+        |map, out| save_map(map.iter(), out), |from| load_all(from), holds |map| heap_bytes_of_map(map.iter());
     impl[K: Saved + Eq + Hash, V: Saved, S: BuildHasher + Default] HashMap<K, V, S>:
-        |map, out| save_map(map.iter(), out), |from| load_all(from);
+        |map, out| save_map(map.iter(), out), |from| load_all(from), holds |map| heap_bytes_of_map(map.iter());
     impl[T: Saved] Option<T>:
         |option, out| option.is_some().save(out).and_then(|()| option.iter().try_for_each(|item| item.save(out))),
-        |from| bool::load(from)?.then(|| T::load(from)).transpose();
+        |from| bool::load(from)?.then(|| T::load(from)).transpose(),
+        holds |option| heap_bytes_of(0, option);
     impl[T: Saved] Range<T>:
         |range, out| range.start.save(out).and_then(|()| range.end.save(out)),
         |from| Ok(T::load(from)?..T::load(from)?);
@@ -217,6 +259,10 @@ impl<T: Saved> Save for Vec<T> {
         }
         Ok(())
     }
+
+    fn heap_bytes(&self) -> usize {
+        heap_bytes_of(self.capacity(), self)
+    }
 }
 
 impl<T: Saved> Saved for Vec<T> {
@@ -232,6 +278,10 @@ impl<T: Save> Save for Box<[T]> {
 
     fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
         restore_all(self, from)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        heap_bytes_of(self.len(), self.iter())
     }
 }
 
@@ -249,6 +299,10 @@ impl<T: Save, const N: usize> Save for [T; N] {
     fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
         self.iter_mut().try_for_each(|item| item.restore(from))
     }
+
+    fn heap_bytes(&self) -> usize {
+        heap_bytes_of(0, self)
+    }
 }
 
 impl<T: Saved, const N: usize> Saved for [T; N] {
@@ -265,6 +319,10 @@ impl<T: Save> Save for Box<T> {
 
     fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
         (**self).restore(from)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        heap_bytes_of(1, [&**self])
     }
 }
 
@@ -288,6 +346,12 @@ macro_rules! tuples {
                 let ($($item,)*) = self;
                 $($item.restore(from)?;)*
                 Ok(())
+            }
+
+            #[allow(non_snake_case, reason = "each item is named as its type")]
+            fn heap_bytes(&self) -> usize {
+                let ($($item,)*) = self;
+                0 $(+ $item.heap_bytes())*
             }
         }
         impl<$($item: Saved),*> Saved for ($($item,)*) {

@@ -292,13 +292,6 @@ impl<P: Policies> Cache<P> {
         }
     }
 
-    /// The heap memory in bytes.
-    #[must_use]
-    pub fn heap_bytes(&self) -> usize {
-        let policies: usize = self.policies.all().iter().map(Eviction::heap_bytes).sum();
-        self.table.heap_bytes() + self.index.heap_bytes() + policies
-    }
-
     /// Recount everything and panic on a mismatch. For tests: it visits all slots and pages.
     pub fn assert_invariants(&self) {
         self.table.assert_invariants();

@@ -129,11 +129,4 @@ impl Ghosts {
         self.arriving = None;
         list
     }
-
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.lists.heap_bytes()
-            + self.list_of.heap_bytes()
-            + self.page_of.heap_bytes()
-            + self.index.heap_bytes()
-    }
 }

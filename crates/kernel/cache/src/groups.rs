@@ -3,8 +3,6 @@
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{IdVec, Lists, Save, id_type};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
 
 id_type!(
@@ -12,17 +10,12 @@ id_type!(
     GroupId
 );
 
-/// Parameters of a policy that evicts whole blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct BlocksConfig {
-    /// Number of logical pages of a block, from 1 to 65535; usually as many as in a flash block.
-    pub block_pages: NonZeroU16,
-}
-
-impl Default for BlocksConfig {
-    fn default() -> Self {
-        Self { block_pages: NonZeroU16::new(64).expect("not zero") }
+coflash_base::config! {
+    /// Parameters of a policy that evicts whole blocks.
+    #[derive(Copy, Eq)]
+    pub struct BlocksConfig {
+        /// Number of logical pages of a block, from 1 to 65535; usually as many as in a flash block.
+        pub block_pages: NonZeroU16 = NonZeroU16::new(64).expect("not zero"),
     }
 }
 
@@ -91,10 +84,6 @@ impl Groups {
     /// The cached pages of a group.
     pub(crate) fn pages(&self, group: GroupId) -> impl Iterator<Item = SlotId> {
         self.members.iter(group.get())
-    }
-
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.members.heap_bytes() + self.lens.heap_bytes()
     }
 }
 

@@ -245,13 +245,6 @@ impl SlotTable {
         self.flags[slot] = flags;
     }
 
-    /// The heap memory in bytes.
-    #[must_use]
-    pub fn heap_bytes(&self) -> usize {
-        let free = self.free.capacity() * size_of::<SlotId>();
-        self.pages.heap_bytes() + self.flags.heap_bytes() + self.placements.heap_bytes() + free
-    }
-
     /// Recount everything and panic on a mismatch. For tests: it visits all slots.
     pub fn assert_invariants(&self) {
         assert_eq!(self.occupied().count(), self.occupied as usize, "count of occupied slots");

@@ -28,7 +28,7 @@ fn derive(input: DeriveInput) -> syn::Result<TokenStream> {
     };
     let save_generics = bounds_by(quote!(::coflash_base::save::Save));
     let (name, (generics, arguments, bounds)) = (&input.ident, save_generics.split_for_impl());
-    let Code { save, restore, load, in_place, .. } = &code;
+    let Code { save, restore, heap_bytes, load, in_place, .. } = &code;
     let restore = if is_enum && !in_place {
         quote!(*self = ::coflash_base::save::Saved::load(from)?; Ok(()))
     } else {
@@ -58,6 +58,10 @@ fn derive(input: DeriveInput) -> syn::Result<TokenStream> {
                 Ok(())
             }
             fn restore(&mut self, from: &mut dyn ::std::io::Read) -> ::std::io::Result<()> { #restore }
+            #[inline]
+            fn heap_bytes(&self) -> usize {
+                match self { #heap_bytes }
+            }
         }
         #load
     })
@@ -81,6 +85,8 @@ struct Code {
     /// The arms of a match of the value, to save it and to restore it in place.
     save: TokenStream,
     restore: TokenStream,
+    /// As these, to sum the heap memory.
+    heap_bytes: TokenStream,
     /// The value of a struct, or the arms of a match of the tag.
     load: TokenStream,
     /// The types that must be saved.
@@ -114,6 +120,12 @@ impl Code {
                     ::coflash_base::save::same_count(#each.iter().count(), from)?;
                     #each.iter_mut().try_for_each(|item| ::coflash_base::save::Save::restore(item, from))?;
                 )*
+            }));
+            code.heap_bytes.extend(quote!(#path #pattern => {
+                0 #(+ ::coflash_base::save::Save::heap_bytes(#kept))*
+                #(+ #each.iter().map(|item| {
+                    ::core::mem::size_of_val(item) + ::coflash_base::save::Save::heap_bytes(item)
+                }).sum::<usize>())*
             }));
             // Also a tuple has its fields by name: by their numbers.
             let names = fields.members();

@@ -24,7 +24,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-const KIND: Kind = Kind { name: "checkpoint", magic: b"COFLCHKP", format: 3 };
+const KIND: Kind = Kind { name: "checkpoint", magic: b"COFLCHKP", format: 4 };
 
 const OR_FORCE: &str = ", or give --force,";
 

@@ -7,6 +7,7 @@ use crate::observer::NoObserver;
 use crate::open_workload::open_workload;
 use crate::retention::cautions;
 use crate::traces::Traces;
+use coflash_base::Save;
 use coflash_base::measure::Report;
 use coflash_hybrid::{Hybrid, Limits};
 use coflash_level::{CacheCounters, HOST_BUFFER, Level, Placement};
@@ -37,7 +38,7 @@ pub fn describe(scenario: &Scenario, traces: Traces) -> Result<Vec<String>, RunE
     let mut report = Report::default();
     Level::<Timeline>::report(&stack, &mut report);
     let logical_pages = Level::<Timeline>::logical_pages(&stack);
-    let heap_bytes = Level::<Timeline>::heap_bytes(&stack);
+    let heap_bytes = stack.heap_bytes();
     sentences.push(describe_caches(scenario, &stack, &report));
     sentences.push(describe_workload(scenario, traces, logical_pages)?);
     let pages = f64::from(scenario.flash.pages());

@@ -90,6 +90,8 @@ pub(crate) const GROUP: usize = FAR - Ahead::Near.distance();
 pub struct Engine<M: Media> {
     media: M,
     dies: u32,
+    /// Whether levels may have work when time passes.
+    is_timed: bool,
     /// Whether GC works on idle dies.
     collects_idly: bool,
     address: AddressMap,
@@ -117,7 +119,7 @@ pub struct Engine<M: Media> {
 impl<M: SimulatedMedia> Engine<M> {
     /// Create an engine that measures from the current state of the levels on.
     #[must_use]
-    pub fn new(scenario: &Scenario, level: &impl Level<M>, media: M) -> Self {
+    pub fn new(scenario: &Scenario, level: &(impl Level<M> + Save), media: M) -> Self {
         let looks = Ahead::that_pay(level.heap_bytes());
         let mut engine = Self {
             address: AddressMap::new(scenario, level.logical_pages()),
@@ -127,6 +129,7 @@ impl<M: SimulatedMedia> Engine<M> {
             looked_at: Vec::new(),
             near: Vec::new(),
             dies: scenario.flash.dies(),
+            is_timed: level.is_timed(),
             collects_idly: matches!(scenario.gc.mode, GcMode::Background { .. }),
             pending: Vec::new(),
             vacant: Vec::new(),
@@ -222,7 +225,7 @@ impl<M: SimulatedMedia> Engine<M> {
             self.meters.series.turn(arrival, &report, self.media.timeline().backlog_max(arrival));
         }
         self.meters.last_arrival = arrival;
-        if level.is_timed() {
+        if self.is_timed {
             level.pass_time(arrival, &mut Self::io(&mut self.media, When::at(arrival)))?;
         }
         // All or nothing: a request that does not fit must have no effect.
@@ -279,7 +282,9 @@ impl<M: SimulatedMedia> Engine<M> {
         until: Time,
         answered: &mut impl FnMut(Answer),
     ) -> Result<(), M::Error> {
-        while let Some(due) = level.next_due().filter(|&due| due < until) {
+        while self.is_timed
+            && let Some(due) = level.next_due().filter(|&due| due < until)
+        {
             self.advance_media(level, due, answered)?;
             level.pass_time(due, &mut Self::io(&mut self.media, When::at(due)))?;
         }
@@ -372,7 +377,7 @@ impl<M: SimulatedMedia> Engine<M> {
         let dies = || (0..self.dies).map(DieId::new);
         loop {
             let idle = dies().filter_map(|die| Some((media.timeline().idle_since(die)?, die)));
-            let next = idle.filter(|&(since, die)| since < until && level.has_idle_work(die)).min();
+            let next = idle.filter(|&(since, die)| since < until && level.ftl().has_idle_work(die)).min();
             let Some((since, die)) = next else { return Ok(()) };
             if !level.work_idle(die, &mut Self::io(media, When::at(since)))? {
                 return Ok(());

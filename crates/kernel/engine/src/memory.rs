@@ -142,8 +142,8 @@ pub(crate) fn human(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coflash_level::{Device, Level};
-    use coflash_media::{Timeline, Untimed};
+    use coflash_base::Save;
+    use coflash_level::Tower;
 
     #[test]
     fn what_is_foretold_is_what_is_taken_or_somewhat_more() {
@@ -166,8 +166,8 @@ mod tests {
             &[("cooperation", "sgc"), ("cache.size", "1%"), ("cache.volatile", "true"), ("gc.low_mark", "3")],
         ] {
             let scenario = Scenario::default().set(changes).unwrap();
-            let device = Device::new(&scenario.device()).unwrap();
-            let taken = Level::<Untimed>::heap_bytes(&device) as u64;
+            let device = Tower::erased(scenario.stack_config()).unwrap();
+            let taken = device.heap_bytes() as u64;
             let foretold = device_bytes(&scenario);
             assert!((taken..taken * 3 / 2).contains(&foretold), "{changes:?}: {foretold} for {taken}");
         }
@@ -190,7 +190,7 @@ mod tests {
             let scenario = Scenario::built_in("opfcl-config1").unwrap().set(changes).unwrap();
             let config = scenario.hybrid.as_ref().unwrap();
             let stack = scenario.hybrid_stack(config, &scenario.disks(config).unwrap()).unwrap();
-            let taken = Level::<Timeline>::heap_bytes(stack.hybrid().unwrap()) as u64;
+            let taken = stack.hybrid().unwrap().heap_bytes() as u64;
             let foretold = device_bytes(&scenario) + tier_bytes(&scenario).iter().sum::<u64>();
             assert!((taken..taken * 3 / 2).contains(&foretold), "{changes:?}: {foretold} for {taken}");
         }

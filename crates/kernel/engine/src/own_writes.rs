@@ -13,7 +13,7 @@ use crate::open_workload::open_again;
 use crate::steady::{as_text, is_steady};
 use crate::traces::Traces;
 use coflash_ftl::{CopyAll, Coverage, Ftl, Io, PageWrite};
-use coflash_level::{Command, Crossing, Level, Port};
+use coflash_level::{Command, Crossing, Level, May, Port};
 use coflash_media::Untimed;
 use coflash_scenario::{Fill, Scenario};
 use coflash_workload::{Op, Source};
@@ -40,7 +40,7 @@ pub(crate) fn write_own(
     let logical_pages = ftl.logical_pages();
     let mut level = Port::in_units(ftl, scenario.pages_per_unit());
     let (mut passes, mut rounds) = (0, Vec::new());
-    let mut state = State::of(level.below());
+    let mut state = State::of(level.device().below());
     while rounds.len() < ROUNDS_MAX && !last(&rounds).is_some_and(are_steady) {
         let mut written = 0;
         while written < u64::from(logical_pages).div_ceil(PARTS_OF_DEVICE) {
@@ -50,12 +50,12 @@ pub(crate) fn write_own(
             let pass = write_pass(&mut level, scenario, source.as_mut(), logical_pages, course)?;
             if pass == 0 {
                 let remark = "The workload writes nothing: precondition.until_steady has no effect.";
-                return Ok((level.into_below(), remark.to_owned()));
+                return Ok((flash_of(level), remark.to_owned()));
             }
             written += pass;
             course.before += pass;
         }
-        let before = std::mem::replace(&mut state, State::of(level.below()));
+        let before = std::mem::replace(&mut state, State::of(level.device().below()));
         rounds.push(Round {
             waf: (state.programs - before.programs) as f64 / written as f64,
             has_gc: state.erases > before.erases,
@@ -82,7 +82,12 @@ pub(crate) fn write_own(
         as_text(&wafs(last)),
         rounds.len()
     );
-    Ok((level.into_below(), remark))
+    Ok((flash_of(level), remark))
+}
+
+fn flash_of(level: Port<Ftl>) -> Ftl {
+    let May::Lack(flash) = level.into_device() else { unreachable!("it has no cache") };
+    flash
 }
 
 /// Counts of flash between two rounds.

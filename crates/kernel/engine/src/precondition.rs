@@ -6,7 +6,7 @@ use crate::observer::{Cancelled, Observer};
 use crate::own_writes::write_own;
 use crate::traces::Traces;
 use coflash_base::seed::{RandomStream, RngExt};
-use coflash_base::{Ahead, Index, Lpn, Permutation, Seed};
+use coflash_base::{Ahead, Index, Lpn, Permutation, Save, Seed};
 use coflash_ftl::{CopyAll, Coverage, Ftl, Io, PageWrite};
 use coflash_media::Untimed;
 use coflash_scenario::{Fill, PreconditionConfig, RandomPasses, Scenario};

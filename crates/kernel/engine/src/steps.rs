@@ -51,7 +51,7 @@ impl<'a> Told<'a> {
     pub(crate) fn result<M: SimulatedMedia>(
         self,
         engine: &Engine<M>,
-        level: &impl Level<M>,
+        level: &(impl Level<M> + Save),
         mode: ReplayMode,
         more: Vec<String>,
         observer: &mut dyn Observer,

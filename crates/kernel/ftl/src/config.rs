@@ -23,25 +23,20 @@ pub enum Provisioning {
     OverProvisioning,
 }
 
-/// Spare space: flash that is not exported to the host.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Spare {
-    /// The share, more than 0%. An over-provisioning may exceed 100%.
-    #[serde(deserialize_with = "any_ratio")]
-    pub share: Share,
-    /// The definition of the share.
-    pub definition: Provisioning,
+coflash_base::config! {
+    /// Spare space: flash that is not exported to the host.
+    #[derive(Eq)]
+    pub struct Spare {
+        /// The share, more than 0%. An over-provisioning may exceed 100%.
+        #[serde(deserialize_with = "any_ratio")]
+        pub share: Share = Share::percent(15),
+        /// The definition of the share.
+        pub definition: Provisioning = Provisioning::OverProvisioning,
+    }
 }
 
 fn any_ratio<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Share, D::Error> {
     Ratio::deserialize(deserializer).map(|Ratio(share)| share)
-}
-
-impl Default for Spare {
-    fn default() -> Self {
-        Self { share: Share::percent(15), definition: Provisioning::OverProvisioning }
-    }
 }
 
 impl Spare {
@@ -268,35 +263,23 @@ impl JsonSchema for FreeMark {
     }
 }
 
-/// Garbage collection.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct GcConfig {
-    /// The victim policy.
-    pub victim: VictimConfig,
-    /// Low mark: GC works while a pool has at most this many free blocks. A share of the pool's blocks or a number, at
-    /// least 1.
-    pub low_mark: FreeMark,
-    /// The operations that check whether GC is needed.
-    pub trigger: Trigger,
-    /// The times at which GC works.
-    pub mode: GcMode,
-    /// With device-wide pools: room in the controller for pages that are copied from die to die. Pages take it in the order of GC; a
-    /// page has it before its read, and until its program has ended. Default: four pages for each die, or for each plane if planes
-    /// work in parallel.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub copy_buffer: Option<Bytes>,
-}
-
-impl Default for GcConfig {
-    fn default() -> Self {
-        Self {
-            victim: VictimConfig::default(),
-            low_mark: FreeMark::Share(Share::percent(5)),
-            trigger: Trigger::default(),
-            mode: GcMode::default(),
-            copy_buffer: None,
-        }
+coflash_base::config! {
+    /// Garbage collection.
+    pub struct GcConfig {
+        /// The victim policy.
+        pub victim: VictimConfig,
+        /// Low mark: GC works while a pool has at most this many free blocks. A share of the pool's blocks or a number, at
+        /// least 1.
+        pub low_mark: FreeMark = FreeMark::Share(Share::percent(5)),
+        /// The operations that check whether GC is needed.
+        pub trigger: Trigger,
+        /// The times at which GC works.
+        pub mode: GcMode,
+        /// With device-wide pools: room in the controller for pages that are copied from die to die. Pages take it in the order of GC; a
+        /// page has it before its read, and until its program has ended. Default: four pages for each die, or for each plane if planes
+        /// work in parallel.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub copy_buffer: Option<Bytes>,
     }
 }
 
@@ -324,69 +307,46 @@ impl GcConfig {
     }
 }
 
-/// The pSLC cache: blocks of cells with several bits that are written with one, which is faster. See `flash.cell`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct SlcCacheConfig {
-    /// The maximum number of SLC blocks of a pool: a share of the pool's blocks or a number; 0 for no cache.
-    pub blocks: FreeMark,
-    /// Blocks are opened as SLC while a pool has more free blocks than this. It is at least the mark at which GC works.
-    pub while_free: FreeMark,
-}
-
-impl Default for SlcCacheConfig {
-    fn default() -> Self {
-        Self { blocks: FreeMark::Blocks(0), while_free: FreeMark::Share(Share::percent(10)) }
+coflash_base::config! {
+    /// The pSLC cache: blocks of cells with several bits that are written with one, which is faster. See `flash.cell`.
+    #[derive(Eq)]
+    pub struct SlcCacheConfig {
+        /// The maximum number of SLC blocks of a pool: a share of the pool's blocks or a number; 0 for no cache.
+        pub blocks: FreeMark = FreeMark::Blocks(0),
+        /// Blocks are opened as SLC while a pool has more free blocks than this. It is at least the mark at which GC works.
+        pub while_free: FreeMark = FreeMark::Share(Share::percent(10)),
     }
 }
 
-/// The flash translation layer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FtlConfig {
-    /// Spare space: flash that is not exported to the host.
-    pub spare: Spare,
-    /// The choice of the die for a write. With device-wide pools a write goes to the next page of an open superblock, so
-    /// that there is nothing to choose.
-    pub chips: Chips,
-    /// The allocation pools. Each has a free list, active blocks and a GC of its own.
-    pub pools: Pools,
-    /// With device-wide pools: the size of a reclaim unit, whose blocks are filled and erased together. It is a whole number of
-    /// superblocks, each a block of every plane. Default: a superblock.
-    pub reclaim_unit: Option<Bytes>,
-    /// The placement policy: which open block takes a page.
-    pub placement: PlacementConfig,
-    /// Without a placement policy, streams that share an active block: a list of lists of "host", "evict", "gc" and "shadow". A stream that is not
-    /// named has its own; "shadow" only if the cooperation scheme separates shadows.
-    pub shared_streams: StreamGroups,
-    /// Whether the last page of a block holds a summary: the owners of its other pages.
-    pub summary: Summary,
-    /// The order in which free blocks are used, and whether cold data is moved.
-    pub wear_levelling: WearLevelling,
-    /// Refresh: rewriting data before it fades. Off by default.
-    pub refresh: RefreshConfig,
-    /// The pSLC cache: blocks that are written with one bit per cell. Off by default.
-    pub slc_cache: SlcCacheConfig,
-    /// Size of the indirection unit: data that the map keeps together. A write of a part of it reads the rest and writes all of
-    /// it. A multiple of `flash.page_size`. Default: a page.
-    pub indirection_unit: Option<Bytes>,
-}
-
-impl Default for FtlConfig {
-    fn default() -> Self {
-        Self {
-            spare: Spare::default(),
-            chips: Chips::default(),
-            pools: Pools::default(),
-            reclaim_unit: None,
-            placement: PlacementConfig::default(),
-            shared_streams: vec![vec![WriteStream::Host, WriteStream::Evict]],
-            summary: Summary::default(),
-            wear_levelling: WearLevelling::default(),
-            refresh: RefreshConfig::default(),
-            slc_cache: SlcCacheConfig::default(),
-            indirection_unit: None,
-        }
+coflash_base::config! {
+    /// The flash translation layer.
+    pub struct FtlConfig {
+        /// Spare space: flash that is not exported to the host.
+        pub spare: Spare,
+        /// The choice of the die for a write. With device-wide pools a write goes to the next page of an open superblock, so
+        /// that there is nothing to choose.
+        pub chips: Chips,
+        /// The allocation pools. Each has a free list, active blocks and a GC of its own.
+        pub pools: Pools,
+        /// With device-wide pools: the size of a reclaim unit, whose blocks are filled and erased together. It is a whole number of
+        /// superblocks, each a block of every plane. Default: a superblock.
+        pub reclaim_unit: Option<Bytes>,
+        /// The placement policy: which open block takes a page.
+        pub placement: PlacementConfig,
+        /// Without a placement policy, streams that share an active block: a list of lists of "host", "evict", "gc" and "shadow". A stream that is not
+        /// named has its own; "shadow" only if the cooperation scheme separates shadows.
+        pub shared_streams: StreamGroups = vec![vec![WriteStream::Host, WriteStream::Evict]],
+        /// Whether the last page of a block holds a summary: the owners of its other pages.
+        pub summary: Summary,
+        /// The order in which free blocks are used, and whether cold data is moved.
+        pub wear_levelling: WearLevelling,
+        /// Refresh: rewriting data before it fades. Off by default.
+        pub refresh: RefreshConfig,
+        /// The pSLC cache: blocks that are written with one bit per cell. Off by default.
+        pub slc_cache: SlcCacheConfig,
+        /// Size of the indirection unit: data that the map keeps together. A write of a part of it reads the rest and writes all of
+        /// it. A multiple of `flash.page_size`. Default: a page.
+        pub indirection_unit: Option<Bytes>,
     }
 }
 

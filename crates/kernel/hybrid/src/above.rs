@@ -73,9 +73,4 @@ impl Above {
     pub(crate) fn counters(&self) -> Option<&AboveCounters> {
         (self.marks.is_some() || self.counters.superseded_pages > 0).then_some(&self.counters)
     }
-
-    pub(crate) fn heap_bytes(&self) -> usize {
-        let bits = self.marks.iter().flatten().chain(&self.sole);
-        bits.map(Bits::heap_bytes).sum()
-    }
 }

@@ -11,10 +11,6 @@ impl Bits {
         Self(vec![0; len.div_ceil(64)])
     }
 
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.0.capacity() * size_of::<u64>()
-    }
-
     #[inline(always)]
     pub(crate) fn get(&self, page: Lpn) -> bool {
         self.0[page.index() / 64] >> (page.index() % 64) & 1 == 1

@@ -128,8 +128,4 @@ impl<W: Copy> Jobs<W> {
         self.free.push(job);
         self.jobs[job as usize].take().expect("it has not ended")
     }
-
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.jobs.capacity() * size_of::<Option<Job<W>>>()
-    }
 }

@@ -9,7 +9,7 @@ use crate::media::TierMedia;
 use crate::meter::DiskUse;
 use crate::partition_resizer::Limits;
 use crate::sizes::SizesOverTime;
-use crate::tier::{FETCH_PAGES, Served, Tier, TierIo};
+use crate::tier::{FETCH_PAGES, Served, Tier, TierAtWork};
 use crate::write_policy::WritePolicy;
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Misfit, Save, Seed, Time};
@@ -161,8 +161,16 @@ impl<W: Copy> Hybrid<W> {
         media: &mut M,
     ) -> Result<W, RecoveryError<M::Error>> {
         // Nobody above has said anything yet.
-        let io = &mut TierIo { media, hook: &mut CopyAll, jobs: &mut self.jobs, start };
-        self.tier.recover(pages, erases, is_above, io)
+        self.at_work(&mut Io { media, hook: CopyAll, start }).recover(pages, erases, is_above)
+    }
+
+    #[inline(always)]
+    fn at_work<'a, M: TierMedia<When = W>, H: GcHook>(
+        &'a mut self,
+        io: &'a mut Io<'_, M, H>,
+    ) -> TierAtWork<'a, M, H> {
+        let (tier, jobs) = (&mut self.tier, &mut self.jobs);
+        TierAtWork { tier, media: &mut *io.media, hook: &mut io.hook, jobs, start: io.start }
     }
 
     /// Add a page to the run served by the disk. A page that is not adjacent begins a new run.
@@ -213,8 +221,7 @@ impl<W: Copy> Hybrid<W> {
             }
             Kind::Read => (Purpose::Read, Cause::Host, after),
             Kind::Past => {
-                let tier_io = &mut TierIo::of_level(io, &mut self.jobs);
-                let (id, ready) = self.tier.overwrite(first, pages, tier_io)?;
+                let (id, ready) = self.at_work(io).overwrite(first, pages)?;
                 (Purpose::Overwrite(id), Cause::Host, io.media.both(ready, after))
             }
             Kind::Through => (Purpose::Through(self.tier.write_through(first, pages)), Cause::Destage, after),
@@ -313,19 +320,18 @@ impl<W: Copy> Hybrid<W> {
         }
         let purpose = std::mem::replace(&mut self.jobs.get(id).purpose, Purpose::Answer);
         let mut answer = io.start;
-        let tier_io = &mut TierIo::of_level(io, &mut self.jobs);
         match purpose {
             Purpose::Read | Purpose::Answer => {}
-            Purpose::Fetch(first) => self.tier.fetched(id, first, tier_io)?,
+            Purpose::Fetch(first) => self.at_work(io).fetched(id, first)?,
             Purpose::Group(group) => {
                 // Requests that wait for room need not wait for the journal.
-                self.tier.destaged(group, tier_io)?;
+                self.at_work(io).destaged(group)?;
             }
             Purpose::Overwrite(group) => {
-                answer = self.tier.overwritten(group, tier_io)?;
+                answer = self.at_work(io).overwritten(group)?;
                 self.tier.above.leaving.retain(|_, leaving| leaving.0 != id);
             }
-            Purpose::Through(group) => self.tier.written_through(group, tier_io)?,
+            Purpose::Through(group) => self.at_work(io).written_through(group)?,
         }
         if io.media.known(answer).is_some() {
             for waiter in self.jobs.end(id).waiters {
@@ -356,7 +362,7 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
     #[inline]
     fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         self.now = self.now.max(now);
-        self.tier.pass_time(now, &mut TierIo::of_level(io, &mut self.jobs))
+        self.at_work(io).pass_time(now)
     }
 
     fn next_due(&self) -> Option<Time> {
@@ -379,8 +385,7 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<Option<M::When>, M::Error> {
-        let tier_io = &mut TierIo::of_level(io, &mut self.jobs);
-        let served = self.tier.read(page, after, tier_io)?;
+        let served = self.at_work(io).read(page, after)?;
         self.tier.above.brought = (!matches!(served, Served::Flash(_))).then_some(page.lpn);
         match served {
             Served::Flash(done) => Ok(Some(done)),
@@ -396,8 +401,7 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
-        let tier_io = &mut TierIo::of_level(io, &mut self.jobs);
-        let cached = self.tier.write(page, after, tier_io)?;
+        let cached = self.at_work(io).write(page, after)?;
         let group = self.send_groups(io.media);
         let Some(done) = cached else { return self.extend(Kind::Past, (page.lpn, page.from), after, io) };
         let done = match self.write_policy {
@@ -444,7 +448,7 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
                 disks: io.media.disks(),
             });
         }
-        self.tier.end(&mut TierIo::of_level(io, &mut self.jobs))?;
+        self.at_work(io).end()?;
         self.send_groups(io.media);
         Ok(Duration::ZERO)
     }
@@ -462,12 +466,8 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         true
     }
 
-    fn has_idle_work(&self, die: DieId) -> bool {
-        self.tier.ftl().has_idle_work(die)
-    }
-
     fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
-        self.tier.work_idle(die, &mut TierIo::of_level(io, &mut self.jobs))
+        self.at_work(io).work_idle(die)
     }
 
     fn restart<H: GcHook>(&mut self, _: Time, _: &mut Io<'_, M, H>) -> Result<LostPages, M::Error> {
@@ -496,7 +496,7 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         }
         report.add(&TierSize {
             flash_pages: self.tier.flash_pages(),
-            tracker_bytes: self.tier.heap_bytes().1 as u64,
+            tracker_bytes: self.tier.tracker_bytes() as u64,
         });
         // Disks may still be busy when all requests are answered.
         let sizes = self.sizes.until(&self.tier, self.now.max(report.end()));
@@ -509,10 +509,6 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
 
     fn elsewhere(&self, page: Lpn) -> Option<Elsewhere> {
         self.tier.is_on_disk(page).then_some(Elsewhere::Same)
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.tier.heap_bytes().0 + self.jobs.heap_bytes()
     }
 
     fn assert_invariants(&self) {
@@ -554,7 +550,7 @@ impl<W> Cooperates for Hybrid<W> {
         self.tier.assert_agrees(cache);
     }
 
-    fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
-        look(self.tier.ftl())
+    fn flash(&self) -> &Ftl {
+        self.tier.ftl()
     }
 }

@@ -131,13 +131,6 @@ impl MappingManager {
         &self.counters
     }
 
-    /// The heap memory in bytes.
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.versions.heap_bytes()
-            + (self.recorded.0.capacity() + self.words.capacity()) * size_of::<u64>()
-            + self.listed.capacity() * size_of::<Lpn>()
-    }
-
     /// Whether recovery might bring back a copy of a page.
     pub(crate) fn is_recorded(&self, page: Lpn) -> bool {
         self.recorded.get(page)

@@ -86,22 +86,6 @@ impl PageReplacer {
         }
     }
 
-    /// The heap memory in bytes.
-    pub(crate) fn heap_bytes(&self) -> usize {
-        let slots: usize = self
-            .evictions
-            .iter()
-            .flatten()
-            .map(|eviction| eviction.slots.capacity() * size_of::<SlotId>())
-            .sum();
-        self.cache.heap_bytes()
-            + self.evicted_by.heap_bytes()
-            + self.evictions.capacity() * size_of::<Option<Eviction>>()
-            + self.overwritten.len() * size_of::<(Lpn, u32)>()
-            + self.recency.as_ref().map_or(0, Recency::heap_bytes)
-            + slots
-    }
-
     /// The number of dirty pages that are not being evicted.
     #[inline]
     pub(crate) fn dirty_pages(&self) -> u32 {

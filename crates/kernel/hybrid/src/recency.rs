@@ -43,10 +43,6 @@ impl Recency {
     pub(crate) fn has_stayed(&self, slot: SlotId, share: f64) -> bool {
         self.age(slot) >= share * self.stay
     }
-
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.used.heap_bytes()
-    }
 }
 
 #[cfg(test)]

@@ -61,11 +61,6 @@ impl SequentialDetector {
         self.order.move_to_front(run);
         pages >= unit_pages
     }
-
-    /// The heap memory in bytes.
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.next.heap_bytes() + self.pages.heap_bytes() + self.order.heap_bytes()
-    }
 }
 
 #[cfg(test)]

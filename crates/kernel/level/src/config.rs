@@ -45,47 +45,30 @@ pub enum Placement {
     Host,
 }
 
-/// A cache of page-sized slots: NVM or, as a write buffer, DRAM.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct CacheConfig {
-    /// Size: bytes ("64MiB") or a share of the logical space ("5%"); "0B" for no cache.
-    pub size: Amount,
-    /// The eviction policy.
-    pub policy: EvictionConfig,
-    /// Whether a restart loses its content. Then a flush writes every dirty page to flash, and waits for that.
-    pub volatile: bool,
-    /// Time to read a page from the cache.
-    pub page_read: Duration,
-    /// Time to write a page to the cache.
-    pub page_write: Duration,
-    /// Time of a fence, after which what was stored in non-volatile memory is durable. A request waits for the fences that
-    /// it takes, those of GC on its behalf included.
-    pub fence: Duration,
-    /// Whether a page read from flash enters the cache.
-    pub read_allocate: bool,
-    /// Whether a page written by the host enters the cache.
-    pub write_allocate: bool,
-    /// Whether a write that needs a slot waits until the evicted page is in flash.
-    pub eviction: Eviction,
-    /// The place of the cache: in the device or in the host.
-    pub placement: Placement,
-}
-
-impl Default for CacheConfig {
-    fn default() -> Self {
-        Self {
-            size: Amount::Bytes(Bytes::ZERO),
-            policy: EvictionConfig::default(),
-            volatile: false,
-            page_read: Duration { ns: 1_000 },
-            page_write: Duration { ns: 1_000 },
-            fence: Duration::ZERO,
-            read_allocate: true,
-            write_allocate: true,
-            eviction: Eviction::default(),
-            placement: Placement::default(),
-        }
+coflash_base::config! {
+    /// A cache of page-sized slots: NVM or, as a write buffer, DRAM.
+    pub struct CacheConfig {
+        /// Size: bytes ("64MiB") or a share of the logical space ("5%"); "0B" for no cache.
+        pub size: Amount = Amount::Bytes(Bytes::ZERO),
+        /// The eviction policy.
+        pub policy: EvictionConfig,
+        /// Whether a restart loses its content. Then a flush writes every dirty page to flash, and waits for that.
+        pub volatile: bool = false,
+        /// Time to read a page from the cache.
+        pub page_read: Duration = Duration { ns: 1_000 },
+        /// Time to write a page to the cache.
+        pub page_write: Duration = Duration { ns: 1_000 },
+        /// Time of a fence, after which what was stored in non-volatile memory is durable. A request waits for the fences that
+        /// it takes, those of GC on its behalf included.
+        pub fence: Duration = Duration::ZERO,
+        /// Whether a page read from flash enters the cache.
+        pub read_allocate: bool = true,
+        /// Whether a page written by the host enters the cache.
+        pub write_allocate: bool = true,
+        /// Whether a write that needs a slot waits until the evicted page is in flash.
+        pub eviction: Eviction,
+        /// The place of the cache: in the device or in the host.
+        pub placement: Placement,
     }
 }
 

@@ -80,8 +80,8 @@ pub trait Cooperates {
     /// Take the remaining time that the answer to the current page must wait for messages.
     fn take_pending_wait(&mut self) -> Duration;
 
-    /// Pass the FTL at the bottom to `look`, for inspection.
-    fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T;
+    /// The FTL at the bottom, to be looked at.
+    fn flash(&self) -> &Ftl;
 
     /// Panic unless cache and flash agree, as far as each knows the other. `check` is the check of the
     /// scheme, for messages that arrive at once. For tests.
@@ -137,8 +137,8 @@ impl Cooperates for Ftl {
         self.lookup(page.lpn).is_some()
     }
 
-    fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
-        look(self)
+    fn flash(&self) -> &Ftl {
+        self
     }
 
     fn assert_agrees(&self, cache: &Cache, check: impl FnOnce(&Cache, &Ftl)) {
@@ -173,7 +173,7 @@ macro_rules! arrives_at_once {
     };
 }
 
-/// Write all of [`Cooperates`] but `send`, `shadows`, `admits`, `seen_as` and `with_flash`, for a level that takes no marks from the cache above: the
+/// Write all of [`Cooperates`] but `send`, `shadows`, `admits`, `seen_as` and `flash`, for a level that takes no marks from the cache above: the
 /// cache takes it for flash that keeps each page.
 #[macro_export]
 macro_rules! takes_no_marks {
@@ -214,10 +214,7 @@ macro_rules! forward_cooperates {
             fn is_granted(&self, page: crate::Cached) -> bool;
             fn next_dropped(&mut self, cache: &coflash_cache::Cache) -> Option<coflash_cache::SlotId>;
             fn take_pending_wait(&mut self) -> Duration;
-        }
-
-        fn with_flash<T>(&self, look: impl FnOnce(&coflash_ftl::Ftl) -> T) -> T {
-            $dispatch!(self, below => below.with_flash(look))
+            fn flash(&self) -> &coflash_ftl::Ftl;
         }
 
         fn assert_agrees(

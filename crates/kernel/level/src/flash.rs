@@ -89,10 +89,6 @@ impl<M: Media> Level<M> for Ftl {
         false
     }
 
-    fn has_idle_work(&self, die: DieId) -> bool {
-        Self::has_idle_work(self, die)
-    }
-
     fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
         Self::work_idle(self, die, io)
     }
@@ -124,10 +120,6 @@ impl<M: Media> Level<M> for Ftl {
 
     fn elsewhere(&self, _: Lpn) -> Option<Elsewhere> {
         None
-    }
-
-    fn heap_bytes(&self) -> usize {
-        Self::heap_bytes(self)
     }
 
     fn assert_invariants(&self) {

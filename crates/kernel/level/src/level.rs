@@ -65,7 +65,8 @@ pub trait Level<M: Media> {
     /// Prefetch the memory for the service of a page, here and below. It changes nothing, and is optional.
     fn look_ahead(&self, lpn: Lpn, ahead: Ahead);
 
-    /// Whether [`pass_time`](Self::pass_time) may have work, here or below. Otherwise it need not be called.
+    /// Whether [`pass_time`](Self::pass_time) may have work, here or below. Otherwise neither it nor
+    /// [`next_due`](Self::next_due) need be called. Only a restart changes it.
     fn is_timed(&self) -> bool;
 
     /// Advance time to `now` and do the work due by then: commits, refreshes, writes of aged pages, delivery of
@@ -142,9 +143,6 @@ pub trait Level<M: Media> {
     /// Whether adjacent pages of a read are one transfer below, as of disks: such a read crosses a link whole.
     fn joins_pages(&self) -> bool;
 
-    /// Whether there is background work for an idle die.
-    fn has_idle_work(&self, die: DieId) -> bool;
-
     /// Do one step of background work on a die that is idle at `io.start`. Returns false if there is none.
     ///
     /// # Errors
@@ -170,9 +168,6 @@ pub trait Level<M: Media> {
     /// What another tier holds of a page of [`ftl`](Self::ftl), by its number there: the uppermost cache or write buffer
     /// that has it, or the disks below.
     fn elsewhere(&self, page: Lpn) -> Option<Elsewhere>;
-
-    /// The heap memory in bytes.
-    fn heap_bytes(&self) -> usize;
 
     /// Panic unless the level is consistent in itself and with the levels below. For tests: it recounts everything.
     fn assert_invariants(&self);
@@ -209,7 +204,7 @@ impl LostPages {
 
 /// Forward methods of [`Level`] to the variant of an enum, or to the level below. The argument is the macro that matches on the
 /// enum or names the level. Of a level below, the methods and groups to forward follow: `time` is the passing of time and idle
-/// work, `report` also the memory, `numbers` the other questions that each level passes on. What is left out does not compile. It imports the types that the methods name.
+/// work, `numbers` the other questions that each level passes on. What is left out does not compile. It imports the types that the methods name.
 ///
 /// ```ignore
 /// impl<M: Media> Level<M> for Stack {
@@ -219,7 +214,7 @@ impl LostPages {
 #[macro_export]
 macro_rules! forward_level {
     ($dispatch:ident) => {
-        $crate::forward_level!($dispatch: begin read write trim flush end time restart report numbers rest);
+        $crate::forward_level!($dispatch: begin read write trim flush end time restart report logical_pages numbers rest);
     };
     ($dispatch:ident: $($group:ident)*) => {
         $($crate::forward_level!(@$group $dispatch);)*
@@ -270,14 +265,16 @@ macro_rules! forward_level {
     (@report $dispatch:ident) => {
         coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
             fn report(&self, report: &mut Report);
-            fn heap_bytes(&self) -> usize;
+        }
+    };
+    (@logical_pages $dispatch:ident) => {
+        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
+            fn logical_pages(&self) -> u32;
         }
     };
     (@numbers $dispatch:ident) => {
         coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
-            fn logical_pages(&self) -> u32;
             fn joins_pages(&self) -> bool;
-            fn has_idle_work(&self, die: DieId) -> bool;
             fn ftl(&self) -> &coflash_ftl::Ftl;
         }
     };

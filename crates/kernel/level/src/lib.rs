@@ -11,7 +11,6 @@
 //! | a level that may be there or not | [`May`] |
 //! | the FTL as a level | `flash.rs`; the FTL itself is the crate `coflash-ftl` |
 //! | which level lies above which: the tower, and how it is made | [`Tower`], `stack.rs` |
-//! | a cache over an FTL: a device | [`Device`] |
 //! | marks, invalidations, weights: cooperation between cache and flash | [`Cooperates`] |
 //! | CDM, ShadowGC and their baselines | [`cooperation`], a file each |
 //! | CDM's states S0, S1, S2 | not stored: they follow from the map, the mark and the cache (`cooperation/cdm.rs`) |
@@ -50,7 +49,7 @@ pub use config::{CacheConfig, Eviction, Placement};
 pub use controller::ControllerConfig;
 pub use cooperates::{Cached, Cooperates, Message};
 pub use cooperation::{Cooperation, CooperationConfig};
-pub use device::{Device, DeviceConfig};
+pub use device::DeviceConfig;
 pub use level::{Command, Crossing, Elsewhere, Level, LostPages};
 pub use linked::{
     ExchangeCounters, HostConfig, LinkConfig, LinkCost, LinkCounters, Linked, NoticeCounters, NoticeKinds,

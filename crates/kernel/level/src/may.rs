@@ -31,6 +31,8 @@ macro_rules! may_dispatch {
     };
 }
 
+pub(crate) use may_dispatch;
+
 impl<U, L> May<U, L> {
     /// Put a level over another one, if there is such a level.
     pub(crate) fn over(below: L, above: Option<impl FnOnce(L) -> U>) -> Self {

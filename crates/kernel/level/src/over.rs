@@ -9,12 +9,6 @@ macro_rules! level_over {
             &self.below
         }
 
-        /// Convert into the level below.
-        #[must_use]
-        pub fn into_below(self) -> L {
-            self.below
-        }
-
         /// Mutable access to the level below, past this one. For warming up.
         pub fn below_mut(&mut self) -> &mut L {
             &mut self.below

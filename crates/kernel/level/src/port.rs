@@ -15,7 +15,8 @@ use crate::controller::ControllerConfig;
 use crate::cooperates::Cooperates;
 use crate::level::{Command, Level, LostPages};
 use crate::linked::{LinkCost, Way};
-use crate::over::below_dispatch;
+use crate::may::{May, may_dispatch};
+use crate::write_back::WriteBack;
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Op, Save, Time};
 use coflash_ftl::{Coverage, GcHook, Io, PageRead, PageWrite};
@@ -23,10 +24,10 @@ use coflash_media::{DieId, Media, Place};
 use std::num::NonZeroU32;
 use std::ops::Range;
 
-/// A level behind the port of a device.
+/// A device behind its port: its lowest level, perhaps below a cache.
 #[derive(Clone, Save)]
 pub struct Port<L> {
-    below: L,
+    device: May<WriteBack<L>, L>,
     /// The cost of whole requests.
     link: LinkCost,
     /// Whether whole requests cross a link that takes time.
@@ -45,10 +46,10 @@ pub struct Port<L> {
 }
 
 impl<L> Port<L> {
-    /// Create an idle port over a level with pages of this size. `link` is the cost of whole requests, if they cross here.
+    /// Create an idle port of a device with pages of this size. `link` is the cost of whole requests, if they cross here.
     #[must_use]
     pub fn new(
-        below: L,
+        device: May<WriteBack<L>, L>,
         link: Option<&LinkCost>,
         controller: &ControllerConfig,
         page_bytes: u64,
@@ -59,7 +60,7 @@ impl<L> Port<L> {
             [read_command, read_4k, write_command, write_4k].iter().any(|&time| time > Duration::ZERO);
         let link = link.cloned().unwrap_or_else(|| LinkCost::new(Duration::ZERO, 0.0));
         Self {
-            below,
+            device,
             crosses: link.per_message > Duration::ZERO || link.ns_per_byte > 0.0,
             link,
             tail: Duration::ZERO,
@@ -72,13 +73,28 @@ impl<L> Port<L> {
         }
     }
 
-    /// Create a port that takes no time, and writes in units of this many pages.
+    /// Create a port that takes no time, of a device without a cache, and write in units of this many pages.
     #[must_use]
-    pub fn in_units(below: L, pages_per_unit: u32) -> Self {
-        Self::new(below, None, &ControllerConfig::default(), 1, pages_per_unit)
+    pub fn in_units(lowest: L, pages_per_unit: u32) -> Self {
+        Self::new(May::Lack(lowest), None, &ControllerConfig::default(), 1, pages_per_unit)
     }
 
-    crate::over::level_over!();
+    /// The device behind it.
+    #[must_use]
+    pub fn device(&self) -> &May<WriteBack<L>, L> {
+        &self.device
+    }
+
+    /// See [`device`](Self::device).
+    pub fn device_mut(&mut self) -> &mut May<WriteBack<L>, L> {
+        &mut self.device
+    }
+
+    /// Convert into the device.
+    #[must_use]
+    pub fn into_device(self) -> May<WriteBack<L>, L> {
+        self.device
+    }
 
     /// The time of a command before its pages, from its arrival on.
     #[inline(never)]
@@ -118,10 +134,10 @@ impl<L> Port<L> {
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error>
     where
-        L: Level<M>,
+        L: Level<M> + Cooperates,
     {
         let buffered = if self.has_buffer { io.media.buffer(after) } else { after };
-        let mut programmed = self.below.write(page, buffered, io)?;
+        let mut programmed = self.device.write(page, buffered, io)?;
         let lpn = page.lpn.get();
         if self.pages_per_unit > 1 && (lpn == self.written.start || lpn.is_multiple_of(self.pages_per_unit)) {
             programmed = self.write_rest(page, programmed, io)?;
@@ -142,16 +158,16 @@ impl<L> Port<L> {
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error>
     where
-        L: Level<M>,
+        L: Level<M> + Cooperates,
     {
         let first = page.lpn.get() / self.pages_per_unit * self.pages_per_unit;
-        let end = (first + self.pages_per_unit).min(self.below.logical_pages());
+        let end = (first + self.pages_per_unit).min(Level::<M>::logical_pages(&self.device));
         let mut all = done;
         for lpn in (first..end).filter(|lpn| !self.written.contains(lpn)).map(Lpn::new) {
             let rest = PageRead { lpn, to: Place::Buffer, cause: page.cause };
-            if let Some(read) = self.below.read(rest, io.start, io)? {
+            if let Some(read) = self.device.read(rest, io.start, io)? {
                 let whole = PageWrite { lpn, coverage: Coverage::Full, from: Place::Buffer, ..page };
-                let written = self.below.write(whole, read, io)?;
+                let written = self.device.write(whole, read, io)?;
                 all = io.media.both(all, written);
             }
         }
@@ -159,7 +175,15 @@ impl<L> Port<L> {
     }
 }
 
-impl<M: Media, L: Level<M>> Level<M> for Port<L> {
+/// Evaluate an expression for the uppermost level of the device behind a port.
+macro_rules! device_dispatch {
+    ($port:expr, $level:pat => $call:expr) => {{
+        let Port { device, .. } = $port;
+        may_dispatch!(device, $level => $call)
+    }};
+}
+
+impl<M: Media, L: Level<M> + Cooperates> Level<M> for Port<L> {
     #[inline(always)]
     fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
         if self.pages_per_unit > 1
@@ -168,11 +192,12 @@ impl<M: Media, L: Level<M>> Level<M> for Port<L> {
             self.written = first.get()..first.get() + command.pages;
         }
         if !self.crosses && !self.takes_time {
-            return self.below.begin(command, io);
+            return device_dispatch!(self, device => device.begin(command, io));
         }
         let before = self.before_pages(command, io.media.known(io.start));
         let start = io.media.later(io.start, before);
-        self.below.begin(command, &mut Io { media: &mut *io.media, hook: &mut io.hook, start })
+        let io = &mut Io { media: &mut *io.media, hook: &mut io.hook, start };
+        device_dispatch!(self, device => device.begin(command, io))
     }
 
     #[inline(always)]
@@ -186,7 +211,7 @@ impl<M: Media, L: Level<M>> Level<M> for Port<L> {
         if self.has_buffer || self.pages_per_unit > 1 {
             return self.write_through(page, after, io);
         }
-        self.below.write(page, after, io)
+        device_dispatch!(self, device => device.write(page, after, io))
     }
 
     fn flush<H: GcHook>(
@@ -198,20 +223,21 @@ impl<M: Media, L: Level<M>> Level<M> for Port<L> {
         if self.controller.volatile {
             io.media.await_programs(parts);
         }
-        self.below.flush(after, io, parts)
+        self.device.flush(after, io, parts)
     }
 
     #[inline(always)]
     fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error> {
-        Ok(self.below.end(io)? + std::mem::take(&mut self.tail))
+        let end = device_dispatch!(self, device => device.end(io))?;
+        Ok(end + std::mem::take(&mut self.tail))
     }
 
-    crate::forward_level!(below_dispatch: read trim time restart report numbers rest);
+    crate::forward_level!(device_dispatch: read trim time restart report logical_pages numbers rest);
 }
 
 /// Messages are about pages, whose numbers stay the same.
 impl<L: Cooperates> Cooperates for Port<L> {
-    crate::cooperates::forward_cooperates!(below_dispatch);
+    crate::cooperates::forward_cooperates!(device_dispatch);
 }
 
 #[cfg(test)]
@@ -226,7 +252,7 @@ mod tests {
         let flash = Setup::tiny(9, 4).flash();
         let mut rig = Rig::new(Port::in_units(flash, 4), Tapped { inner: Untimed, tap: Vec::new() });
         let Ok(()) = rig.request(Op::Write, &[0, 1, 2, 3].map(|page| (lpn(page), Coverage::Full)));
-        let flash = rig.level.below().clone();
+        let flash = rig.level.device().below().clone();
         rig.media.tap.clear();
         let Ok(()) = rig.write(lpn(1), Coverage::Partial);
         let calls = rig.media.tap.iter().map(|call| match *call {

@@ -16,9 +16,6 @@ use coflash_base::{Lpn, Misfit};
 use coflash_ftl::{CopyAll, DecisionRecorder, Ftl, GcHook, Io};
 use coflash_media::{Contents, Media, Memory};
 
-/// A device behind its port: its lowest level, perhaps below a cache.
-pub type DevicePort<L> = Port<May<WriteBack<L>, L>>;
-
 impl StackConfig<'_> {
     /// Put the port over a device. `link` is the cost of whole requests, if they cross there.
     pub fn port<L>(&self, device: May<WriteBack<L>, L>, link: Option<&LinkCost>) -> DevicePort<L> {
@@ -26,15 +23,18 @@ impl StackConfig<'_> {
     }
 }
 
+/// What a command meets first in a device.
+pub type DevicePort<L> = Port<L>;
+
 impl<L> MayLink<L> {
     /// What is behind the port of the device.
-    fn device(&self) -> &May<WriteBack<L>, L> {
-        self.below().below()
+    pub fn device(&self) -> &May<WriteBack<L>, L> {
+        self.below().device()
     }
 
     /// See [`device`](Self::device).
-    fn device_mut(&mut self) -> &mut May<WriteBack<L>, L> {
-        self.below_mut().below_mut()
+    pub fn device_mut(&mut self) -> &mut May<WriteBack<L>, L> {
+        self.below_mut().device_mut()
     }
 }
 
@@ -134,18 +134,6 @@ impl Levels<'_> {
             buffer.as_ref().map(|buffer| |below| WriteBack::in_host(below, config.buffer, buffer)),
         )
     }
-
-    /// Put a cache in the host over a level that `between` makes of the link over flash.
-    pub fn host_cache<L: Cooperates>(
-        self,
-        flash: Ftl,
-        between: impl FnOnce(Linked<DevicePort<Ftl>>) -> L,
-    ) -> WriteBack<L> {
-        let Self { config, setting, scheme, .. } = self;
-        let port = config.port(May::Lack(flash), None);
-        let link = Linked::new(port, &setting, config.host, &config.link, config.device.seed);
-        WriteBack::with_scheme(between(link), config.device.cache, &setting, scheme)
-    }
 }
 
 /// Evaluate an expression for the cache of a tower, wherever it is; `None` without one.
@@ -216,8 +204,7 @@ impl<L: Cooperates> Tower<L> {
     /// Whether a page has data, cached or in flash; true also for a page with an uncommitted trim.
     #[must_use]
     pub fn holds(&self, page: Lpn) -> bool {
-        for_cache!(self, cache => cache.holds(page))
-            .unwrap_or_else(|| self.with_flash(|flash| flash.lookup(page).is_some()))
+        for_cache!(self, cache => cache.holds(page)).unwrap_or_else(|| self.flash().lookup(page).is_some())
     }
 
     /// Recover the cache, if there is one, and the lowest level after device and host have lost power: `recover` is told of which
@@ -272,11 +259,17 @@ impl Tower<Ftl> {
         match tower.below_mut() {
             May::Have(cache) => {
                 recover_flash(cache.below_mut().device_mut().below_mut(), contents, io)?;
-                cache.recover_host(&contents.words, io.media)?;
+                cache.recover_over(&contents.words, io.media, |_, _, _| Ok::<_, Misfit>(()))?;
                 cache.connect(io).map_err(RecoveryError::Flash)?;
             }
             May::Lack(link) => match link.device_mut() {
-                May::Have(cache) => cache.restore(contents, io)?,
+                May::Have(cache) => {
+                    // A label overrides flash: a page with a label is not mapped.
+                    cache.recover_over(&contents.words, io.media, |flash, is_above, _| {
+                        flash.recover(contents, |page| !is_above(page))
+                    })?;
+                    cache.finish_gc(io).map_err(RecoveryError::Flash)?;
+                }
                 May::Lack(flash) => recover_flash(flash, contents, io)?,
             },
         }

@@ -47,10 +47,6 @@ impl<T> Slab<T> {
         self.free.push(number);
         self.entries[number as usize].take().expect("it was put there and not taken")
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Option<T>>() + self.free.capacity() * size_of::<u32>()
-    }
 }
 
 /// Disks behind flash.
@@ -158,12 +154,6 @@ impl Behind {
         } else if let Some(Reverse((_, _, number))) = self.later.pop() {
             self.submit(number);
         }
-    }
-
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.disks.heap_bytes()
-            + self.later.capacity() * size_of::<Reverse<(Time, u64, u32)>>()
-            + self.transfers.heap_bytes()
     }
 }
 

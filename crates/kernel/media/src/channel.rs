@@ -209,17 +209,6 @@ impl Channels {
         self.servers[server].queue.is_empty()
     }
 
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.operations.heap_bytes()
-            + self.servers.capacity() * size_of::<Server>()
-            + self.servers.iter().map(|server| server.queue.heap_bytes()).sum::<usize>()
-            + self.unended.iter().map(Unended::heap_bytes).sum::<usize>()
-            + self.copies.heap_bytes()
-            + self.rows.capacity() * size_of::<VecDeque<Duration>>()
-            + self.events.heap_bytes()
-            + self.buffer.heap_bytes()
-    }
-
     #[inline(always)]
     pub(crate) fn issue(&mut self, server: usize, phases: &Phases, after: When) -> OpId {
         let operation = self.operation(server, phases, 1);
@@ -298,6 +287,7 @@ impl Channels {
     }
 
     /// Process the events up to `until`, but stop after one that reports something. Returns whether none is left.
+    #[inline(never)]
     pub(crate) fn run(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
         let before = finished.len();
         let until = key(until, u64::MAX);
@@ -333,7 +323,8 @@ impl Channels {
         self.events_apart.peek().map_or(of_die, |&Reverse((apart, _))| apart.min(of_die))
     }
 
-    #[inline]
+    // Part of the loop of `run`, where most events are.
+    #[inline(always)]
     pub(crate) fn step(&mut self, finished: &mut Vec<Finished>) -> bool {
         let (server, key) = self.events.first();
         if let Some(&Reverse((apart, event))) = self.events_apart.peek()

@@ -53,47 +53,31 @@ impl Cell {
     }
 }
 
-/// The geometry of the device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(deny_unknown_fields, default)]
-pub struct Geometry {
-    /// Number of channels.
-    pub channels: u32,
-    /// Number of chips on each channel.
-    pub chips_per_channel: u32,
-    /// Number of dies in each chip.
-    pub dies_per_chip: u32,
-    /// Number of planes in each die.
-    pub planes_per_die: u32,
-    /// Number of blocks in each plane.
-    pub blocks_per_plane: u32,
-    /// Number of pages in each block.
-    pub pages_per_block: u32,
-    /// Bits per cell: the number of page types (`timing.page_reads`), and how many times fewer pages a pSLC block has.
-    pub cell: Cell,
-    /// Size of a page.
-    pub page_size: Bytes,
-    /// Size of a sector; a divisor of the page size.
-    pub sector_size: Bytes,
-    /// Capacity that the host sees, rounded up to as many pages on each die. `blocks_per_plane` follows from it and from
-    /// `ftl.spare`: the fewest blocks with that spare space. Default: the capacity follows from `blocks_per_plane`.
-    pub exported: Option<Bytes>,
-}
-
-impl Default for Geometry {
-    fn default() -> Self {
-        Self {
-            channels: 8,
-            chips_per_channel: 1,
-            dies_per_chip: 1,
-            planes_per_die: 1,
-            blocks_per_plane: 2560,
-            pages_per_block: 64,
-            cell: Cell::Slc,
-            page_size: Bytes { count: 4096 },
-            sector_size: Bytes { count: 512 },
-            exported: None,
-        }
+coflash_base::config! {
+    /// The geometry of the device.
+    #[derive(Eq, Save)]
+    pub struct Geometry {
+        /// Number of channels.
+        pub channels: u32 = 8,
+        /// Number of chips on each channel.
+        pub chips_per_channel: u32 = 1,
+        /// Number of dies in each chip.
+        pub dies_per_chip: u32 = 1,
+        /// Number of planes in each die.
+        pub planes_per_die: u32 = 1,
+        /// Number of blocks in each plane.
+        pub blocks_per_plane: u32 = 2560,
+        /// Number of pages in each block.
+        pub pages_per_block: u32 = 64,
+        /// Bits per cell: the number of page types (`timing.page_reads`), and how many times fewer pages a pSLC block has.
+        pub cell: Cell = Cell::Slc,
+        /// Size of a page.
+        pub page_size: Bytes = Bytes { count: 4096 },
+        /// Size of a sector; a divisor of the page size.
+        pub sector_size: Bytes = Bytes { count: 512 },
+        /// Capacity that the host sees, rounded up to as many pages on each die. `blocks_per_plane` follows from it and from
+        /// `ftl.spare`: the fewest blocks with that spare space. Default: the capacity follows from `blocks_per_plane`.
+        pub exported: Option<Bytes>,
     }
 }
 

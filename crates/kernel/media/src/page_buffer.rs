@@ -61,8 +61,4 @@ impl<W> PageBuffer<W> {
     pub(crate) fn waits(&self) -> Option<u64> {
         (self.pages > 0).then_some(self.waits)
     }
-
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.waiting.capacity() * size_of::<W>()
-    }
 }

@@ -68,74 +68,50 @@ pub enum ProgramDistribution {
     Exponential,
 }
 
-/// Times of the flash array and its bus.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(deny_unknown_fields, default)]
-pub struct Timing {
-    /// Array time of a page read.
-    pub page_read: Duration,
-    /// Array times of a page read by page type, in the order of the pages of a word line: two for MLC, three for TLC, four
-    /// for QLC. By default `page_read` for all.
-    pub page_reads: Vec<Duration>,
-    /// Array time of a page program.
-    pub page_program: Duration,
-    /// Array times of a page program by page type, if the pages of a word line are programmed one after the other. By
-    /// default `page_program` for all.
-    pub page_programs: Vec<Duration>,
-    /// Array time of a page read from a pSLC cache. By default `page_read`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub slc_page_read: Option<Duration>,
-    /// Array time of a page program into a pSLC cache. By default `page_program`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub slc_page_program: Option<Duration>,
-    /// Number of consecutive pages of one page type: with pages of 4 KiB, a flash page of 16 KiB on 4 planes has 16.
-    pub pages_per_type: u32,
-    /// Number of pages that are programmed at once (one-shot, multi-plane). Each is transferred when it is written;
-    /// `page_program` begins after the last.
-    pub one_shot_pages: u32,
-    /// Array time of a fast page program, whose data has a shorter retention time. By default `page_program`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub page_program_fast: Option<Duration>,
-    /// How array times of programs are distributed around their means.
-    pub program_distribution: ProgramDistribution,
-    /// Time of a block erase.
-    pub block_erase: Duration,
-    /// Bus time of a sector, including its spare bytes.
-    pub sector_transfer: Duration,
-    /// Time of error correction in the controller after a page read.
-    pub ecc_decode: Duration,
-    /// Whether GC copies within a plane without a transfer (copy-back).
-    pub copy_back: bool,
-    /// Whether the chips of a channel share its bus.
-    pub channel: Channel,
-    /// Whether the planes of a die work in parallel.
-    pub planes: Planes,
-    /// The treatment of a read that finds its die busy.
-    pub read_priority: ReadPriority,
-}
-
-impl Default for Timing {
-    /// The SLC chip of the reference device (`msr-ssd`), on a shared bus.
-    fn default() -> Self {
-        Self {
-            page_read: Duration { ns: 25_000 },
-            page_reads: Vec::new(),
-            page_program: Duration { ns: 200_000 },
-            page_programs: Vec::new(),
-            slc_page_read: None,
-            slc_page_program: None,
-            pages_per_type: 1,
-            one_shot_pages: 1,
-            page_program_fast: None,
-            program_distribution: ProgramDistribution::Fixed,
-            block_erase: Duration { ns: 1_500_000 },
-            sector_transfer: Duration { ns: 13_200 },
-            ecc_decode: Duration::ZERO,
-            copy_back: true,
-            channel: Channel::Shared,
-            planes: Planes::Serial,
-            read_priority: ReadPriority::None,
-        }
+coflash_base::config! {
+    /// Times of the flash array and its bus.
+    #[derive(Eq, Save)]
+    pub struct Timing {
+        /// Array time of a page read.
+        pub page_read: Duration = Duration { ns: 25_000 },
+        /// Array times of a page read by page type, in the order of the pages of a word line: two for MLC, three for TLC, four
+        /// for QLC. By default `page_read` for all.
+        pub page_reads: Vec<Duration>,
+        /// Array time of a page program.
+        pub page_program: Duration = Duration { ns: 200_000 },
+        /// Array times of a page program by page type, if the pages of a word line are programmed one after the other. By
+        /// default `page_program` for all.
+        pub page_programs: Vec<Duration>,
+        /// Array time of a page read from a pSLC cache. By default `page_read`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub slc_page_read: Option<Duration>,
+        /// Array time of a page program into a pSLC cache. By default `page_program`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub slc_page_program: Option<Duration>,
+        /// Number of consecutive pages of one page type: with pages of 4 KiB, a flash page of 16 KiB on 4 planes has 16.
+        pub pages_per_type: u32 = 1,
+        /// Number of pages that are programmed at once (one-shot, multi-plane). Each is transferred when it is written;
+        /// `page_program` begins after the last.
+        pub one_shot_pages: u32 = 1,
+        /// Array time of a fast page program, whose data has a shorter retention time. By default `page_program`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub page_program_fast: Option<Duration>,
+        /// How array times of programs are distributed around their means.
+        pub program_distribution: ProgramDistribution = ProgramDistribution::Fixed,
+        /// Time of a block erase.
+        pub block_erase: Duration = Duration { ns: 1_500_000 },
+        /// Bus time of a sector, including its spare bytes.
+        pub sector_transfer: Duration = Duration { ns: 13_200 },
+        /// Time of error correction in the controller after a page read.
+        pub ecc_decode: Duration = Duration::ZERO,
+        /// Whether GC copies within a plane without a transfer (copy-back).
+        pub copy_back: bool = true,
+        /// Whether the chips of a channel share its bus.
+        pub channel: Channel = Channel::Shared,
+        /// Whether the planes of a die work in parallel.
+        pub planes: Planes = Planes::Serial,
+        /// The treatment of a read that finds its die busy.
+        pub read_priority: ReadPriority = ReadPriority::None,
     }
 }
 

@@ -65,11 +65,6 @@ impl Tournament {
         }
         least
     }
-
-    /// The heap memory in bytes.
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.keys.capacity() * size_of::<u128>() + self.winners.capacity() * size_of::<u32>()
-    }
 }
 
 #[cfg(test)]

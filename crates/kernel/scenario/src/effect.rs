@@ -184,13 +184,17 @@ mod tests {
 
     #[test]
     fn a_quantity_of_zero_brings_nothing() {
-        let told = |size: &str| {
+        let sentences = |size: &str| {
             let scenario = Scenario::default().set(&[("cache.size", size), ("cache.eviction", "background")]);
             scenario.expect("a scenario").without_effect()
         };
         for zero in ["0B", "0%"] {
-            assert_eq!(told(zero), ["cache.eviction has no effect without a cache (cache.size)"], "{zero}");
+            assert_eq!(
+                sentences(zero),
+                ["cache.eviction has no effect without a cache (cache.size)"],
+                "{zero}"
+            );
         }
-        assert_eq!(told("0.5%"), [""; 0]);
+        assert_eq!(sentences("0.5%"), [""; 0]);
     }
 }

@@ -14,7 +14,11 @@ pub fn policies() -> Vec<Family> {
         ("gc.victim", "which sealed block GC cleans next", coflash_ftl::VictimConfig::table()),
         ("ftl.placement", "which open block takes a page", coflash_ftl::PlacementConfig::table()),
         ("cache.policy", "which page a full cache evicts", coflash_cache::EvictionConfig::table()),
-        ("cooperation", "how cache and flash cooperate", coflash_level::CooperationConfig::table()),
+        (
+            "cooperation",
+            "how cache and flash cooperate",
+            coflash_level::CooperationConfig::table_with_needs(),
+        ),
         (
             "hybrid.scheme",
             "how a flash cache in front of disks divides its flash",

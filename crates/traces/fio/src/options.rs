@@ -112,7 +112,6 @@ impl Options {
         let o = self;
         let on = || switch(text);
         let number = |least, most| whole(text, least, most);
-        let percent = |text: &str| whole(text, 0, 100).map(|percent| percent as u32);
         let size = |text: &str| size(text, kb);
         let from_zero = |text: &str| bytes(text, kb);
         match name {
@@ -150,6 +149,18 @@ impl Options {
             "runtime" | "timeout" => o.pace.runtime = Some(time(text, S)?).filter(|time| time.ns > 0),
             "ramp_time" => o.pace.ramp = time(text, S)?,
             "startdelay" => o.pace.delay = time(text, S)?,
+            _ => return o.read_order(name, text),
+        }
+        Ok(())
+    }
+
+    /// Read an option that says in which order, how fast or beside which other jobs requests come.
+    fn read_order(&mut self, name: &str, text: &str) -> Result<(), String> {
+        let kb = self.kb_base;
+        let o = self;
+        let on = || switch(text);
+        let number = |least, most| whole(text, least, most);
+        match name {
             "random_generator" => {
                 let index = one_of(text, &["tausworthe", "lfsr", "tausworthe64"])?;
                 o.settings.generator =
@@ -171,7 +182,7 @@ impl Options {
             "group_reporting" => o.group_reporting = on()?,
             "ioengine" => o.engine = engine(text)?,
             "iodepth" => o.pace.queue_depth = number(1, 1 << 20)? as u32,
-            "rate" => each(text, &mut o.pace.rate_bytes_per_s, from_zero)?,
+            "rate" => each(text, &mut o.pace.rate_bytes_per_s, |part| bytes(part, kb))?,
             "rate_iops" => each(text, &mut o.rate_iops, |part| whole(part, 0, 1 << 40))?,
             "rate_process" => o.pace.is_poisson = one_of(text, &["linear", "poisson"])? == 1,
             "io_submit_mode" => o.pace.waits_for_answers = one_of(text, &["inline", "offload"])? == 0,
@@ -199,6 +210,10 @@ impl Options {
         }
         Ok(())
     }
+}
+
+fn percent(text: &str) -> Result<u32, String> {
+    whole(text, 0, 100).map(|percent| percent as u32)
 }
 
 /// The index of `text` among `known`.

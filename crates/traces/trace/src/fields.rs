@@ -133,8 +133,8 @@ impl<'a, S: Separation> Fields<'a, S> {
 
     /// Read numbers with a decimal comma, or with a point.
     #[inline]
-    pub(crate) fn with_comma(self, comma: bool) -> Self {
-        Self { comma, ..self }
+    pub(crate) fn set_comma(&mut self, comma: bool) {
+        self.comma = comma;
     }
 
     /// Whether the line has no more fields.

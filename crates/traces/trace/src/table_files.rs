@@ -165,9 +165,10 @@ impl Drop for FilePipe {
 }
 
 impl Stream {
-    /// Take the remarks on the table, known at its end.
+    /// Take the remarks on the table, known at its end: who reads the table sees its last row before they are given.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
+        while self.bytes.recv().is_ok() {}
         self.remarks.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -178,5 +179,25 @@ impl Read for Stream {
             self.ahead = Cursor::new(self.bytes.recv().unwrap_or_default());
         }
         self.ahead.read(buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn remarks_that_come_after_the_end_of_the_table_are_waited_for() {
+        let (bytes, receiver) = sync_channel(2);
+        let remarks: Arc<Mutex<Vec<String>>> = Arc::default();
+        let stream = Stream { bytes: receiver, ahead: Cursor::default(), remarks: Arc::clone(&remarks) };
+        let writer = thread::spawn(move || {
+            bytes.send(b"rows".to_vec()).unwrap();
+            thread::sleep(Duration::from_millis(50));
+            remarks.lock().unwrap().push("late".to_owned());
+        });
+        assert_eq!(stream.remarks(), ["late"]);
+        writer.join().unwrap();
     }
 }

@@ -6,7 +6,7 @@ use super::painted::Painted;
 use super::plan::Planned;
 use super::states::{State, pieces};
 use crate::folder::DeviceError;
-use crate::order::Id;
+use crate::order::{Id, Log};
 use std::collections::BTreeMap;
 
 /// The most checks to find the fewest requests that must be lost, and those that must be there.
@@ -42,6 +42,46 @@ impl Shrinking<'_, '_> {
         let is_wrong = self.checker.check(&planned, self.number)?.is_wrong;
         self.known.insert(key, is_wrong);
         Ok(is_wrong)
+    }
+
+    /// Leave out requests at the end, which may not have come at all: by halves, as long as the state fails. What came before
+    /// a durable one has come. The second part is what has come, in its order.
+    fn without_end(&mut self, state: State) -> Result<(State, Vec<Id>), DeviceError> {
+        let mut come = state.order.clone();
+        come.sort_unstable();
+        let windows = &self.checker.plan.windows[..=self.window];
+        let last_durable = windows.iter().flat_map(|window| &window.covered).max().copied();
+        let comes = |id: Id, last: Id| id <= last || last_durable.is_some_and(|durable| id < durable);
+        let until = |last: Id| {
+            let mut other = state.clone();
+            other.order.retain(|&id| comes(id, last));
+            other.kept.retain(|&id, _| comes(id, last));
+            other
+        };
+        let (mut low, mut high) = (0, come.len().saturating_sub(1));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.fails(&until(come[middle]))? {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        let Some(&last) = come.get(high) else { return Ok((state, come)) };
+        come.retain(|&id| comes(id, last));
+        Ok((until(last), come))
+    }
+
+    /// Lose torn requests, or keep them whole, all together: at the end those that are left are tried one by one.
+    fn untear(&mut self, state: &mut State, come: &[Id]) -> Result<(), DeviceError> {
+        let log = &self.checker.record.log;
+        let ids = torn(log, state, come);
+        for other in [without(state, &ids), whole(log, state, &ids)] {
+            if !torn(log, state, come).is_empty() && self.fails(&other)? {
+                *state = other;
+            }
+        }
+        Ok(())
     }
 
     /// Delta debugging: a subset of `all` with which the state still fails, and from which no single one can be left out.
@@ -82,77 +122,34 @@ impl Checker<'_> {
         verdict: &Verdict,
     ) -> Result<Failed, DeviceError> {
         let log = &self.record.log;
-        let durable = self.plan.durable_at(log, planned.window);
         let window = planned.window;
-        let mut shrinking =
-            Shrinking { checker: self, durable, number, window, checks: 0, known: BTreeMap::new() };
-        let mut state = planned.state.clone();
-
-        // Requests at the end may not have come at all: by halves, as long as it fails. What came before a durable one has come.
-        let mut come = state.order.clone();
-        come.sort_unstable();
-        let last_durable = self.plan.windows[..=window].iter().flat_map(|one| &one.covered).max().copied();
-        let comes = |id: Id, last: Id| id <= last || last_durable.is_some_and(|durable| id < durable);
-        let without = |state: &State, last: Id| {
-            let mut other = state.clone();
-            other.order.retain(|&id| comes(id, last));
-            other.kept.retain(|&id, _| comes(id, last));
-            other
+        let mut shrinking = Shrinking {
+            checker: self,
+            durable: self.plan.durable_at(log, window),
+            number,
+            window,
+            checks: 0,
+            known: BTreeMap::new(),
         };
-        let (mut low, mut high) = (0, come.len().saturating_sub(1));
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if shrinking.fails(&without(&state, come[middle]))? {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
-        }
-        if let Some(&last) = come.get(high) {
-            state = without(&state, last);
-            come.retain(|&id| comes(id, last));
-        }
-        // Torn requests may as well be lost, or whole: all together first, at the end those that are left.
-        let lost_of = |state: &State, ids: &[Id]| {
-            let mut other = state.clone();
-            other.kept.retain(|id, _| !ids.contains(id));
-            other
-        };
-        let whole_of = |state: &State, ids: &[Id]| {
-            let mut other = state.clone();
-            other.kept.extend(State::keeping(log, &state.order, |id| ids.contains(&id)).kept);
-            other
-        };
-        let torn_of = |state: &State, ids: &[Id]| -> Vec<Id> {
-            let is_torn = |id: &&Id| state.kept.contains_key(*id) && !state.has_whole(log, **id);
-            ids.iter().filter(is_torn).copied().collect()
-        };
-        let torn = torn_of(&state, &come);
-        for other in [lost_of(&state, &torn), whole_of(&state, &torn)] {
-            if !torn_of(&state, &come).is_empty() && shrinking.fails(&other)? {
-                state = other;
-            }
-        }
+        let (mut state, come) = shrinking.without_end(planned.state.clone())?;
+        shrinking.untear(&mut state, &come)?;
         // The fewest that must be lost, if all else is there.
         let from = state.clone();
         let all = come.iter().copied().filter(|&id| !from.has_whole(log, id)).collect();
-        let restored = |lost: &[Id]| {
-            let others: Vec<_> = come.iter().copied().filter(|id| !lost.contains(id)).collect();
-            whole_of(&from, &others)
-        };
+        let others = |ids: &[Id]| come.iter().copied().filter(|id| !ids.contains(id)).collect::<Vec<_>>();
+        let restored = |lost: &[Id]| whole(log, &from, &others(lost));
         let lost = shrinking.fewest(all, restored)?;
         state = restored(&lost);
-        for id in torn_of(&state, &lost) {
-            let other = lost_of(&state, &[id]);
+        for id in torn(log, &state, &lost) {
+            let other = without(&state, &[id]);
             if shrinking.fails(&other)? {
                 state = other;
             }
         }
         // The fewest that must be there, if nothing else is.
         shrinking.checks = 0;
-        let others = |kept: &[Id]| come.iter().copied().filter(|id| !kept.contains(id)).collect::<Vec<_>>();
         let all = from.kept.keys().copied().collect();
-        let kept = shrinking.fewest(all, |kept| lost_of(&from, &others(kept)))?;
+        let kept = shrinking.fewest(all, |kept| without(&from, &others(kept)))?;
         let in_order = State { order: super::plan::in_service(log, &state.order), ..state.clone() };
         if in_order.order != state.order && shrinking.fails(&in_order)? {
             state = in_order;
@@ -162,4 +159,24 @@ impl Checker<'_> {
         let verdict = if last.is_wrong { &last } else { verdict };
         self.keep(&shrunk, number, verdict, &lost, &kept)
     }
+}
+
+/// The state without what is kept of `ids`.
+fn without(state: &State, ids: &[Id]) -> State {
+    let mut other = state.clone();
+    other.kept.retain(|id, _| !ids.contains(id));
+    other
+}
+
+/// The state with `ids` whole.
+fn whole(log: &Log, state: &State, ids: &[Id]) -> State {
+    let mut other = state.clone();
+    other.kept.extend(State::keeping(log, &state.order, |id| ids.contains(&id)).kept);
+    other
+}
+
+/// Those of `ids` that are kept in part.
+fn torn(log: &Log, state: &State, ids: &[Id]) -> Vec<Id> {
+    let is_torn = |id: &&Id| state.kept.contains_key(*id) && !state.has_whole(log, **id);
+    ids.iter().filter(is_torn).copied().collect()
 }

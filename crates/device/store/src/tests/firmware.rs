@@ -8,9 +8,12 @@ use crate::{DeviceBytes, Disk, Disks, Format, Store, StoreError};
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Amount, Bytes, Lpn, Seed, Share};
 use coflash_ftl::{
-    CopyAll, Coverage, FreeMark, FtlConfig, GcConfig, Io, PageRead, PageWrite, Provisioning, Spare,
+    CopyAll, Coverage, FreeMark, Ftl, FtlConfig, GcConfig, Io, PageRead, PageWrite, Provisioning, Spare,
 };
-use coflash_level::{CacheConfig, Command, CooperationConfig, Crossing, Device, DeviceConfig, Level, Op};
+use coflash_level::{
+    CacheConfig, Command, ControllerConfig, CooperationConfig, Crossing, DeviceConfig, HostConfig, Level,
+    LinkConfig, Op, StackConfig, Tower, WriteBufferConfig,
+};
 use coflash_media::{Contents, Geometry, HostPage};
 
 const PAGE_BYTES: usize = 32;
@@ -54,6 +57,9 @@ struct Setup {
     gc: GcConfig,
     cache: CacheConfig,
     cooperation: CooperationConfig,
+    controller: ControllerConfig,
+    host: HostConfig,
+    buffer: WriteBufferConfig,
 }
 
 impl Setup {
@@ -82,12 +88,24 @@ impl Setup {
                 &serde_json::from_str::<serde_json::Value>(scheme.cooperation).unwrap(),
             )
             .expect("a scheme"),
+            controller: ControllerConfig::default(),
+            host: HostConfig::default(),
+            buffer: WriteBufferConfig::default(),
         }
     }
 
-    fn config(&self) -> DeviceConfig<'_> {
-        let Self { geometry, ftl, gc, cache, cooperation, .. } = self;
-        DeviceConfig { geometry, ftl, gc, cache, cooperation, seed: Seed(1) }
+    /// Nothing is before or above the device.
+    fn config(&self) -> StackConfig<'_> {
+        let Self { geometry, ftl, gc, cache, cooperation, controller, host, buffer, .. } = self;
+        let device = DeviceConfig { geometry, ftl, gc, cache, cooperation, seed: Seed(1) };
+        StackConfig {
+            device,
+            pages_per_unit: 1,
+            controller,
+            link: LinkConfig::default().cost(),
+            host,
+            buffer,
+        }
     }
 
     fn pages(&self) -> u32 {
@@ -95,14 +113,14 @@ impl Setup {
     }
 
     fn format(&self) -> Format {
-        let device = Device::new(&self.config()).expect("it fits");
+        let device = Tower::erased(self.config()).expect("it fits");
         Format {
             geometry: self.geometry.clone(),
             logical_bytes: u64::from(self.pages()) * PAGE_BYTES as u64,
             slots: self.scheme.slots,
             volatile: self.scheme.volatile,
             in_host: false,
-            words: device.layout().words(),
+            words: device.layout().expect("over flash there is a cache").words(),
             scenario: String::new(),
             uuid: 1,
         }
@@ -115,7 +133,7 @@ type Pages = Vec<[u64; 2]>;
 /// A device in its container, and the contents of its pages.
 struct Served<'a, D: Disk> {
     setup: &'a Setup,
-    device: Device,
+    device: Tower<Ftl>,
     store: Store<D>,
 }
 
@@ -127,8 +145,8 @@ impl<'a, D: Disk> Served<'a, D> {
 
     fn recover(setup: &'a Setup, mut store: Store<D>, contents: &Contents) -> Result<Self, String> {
         let io = &mut Io { media: &mut store, hook: CopyAll, start: () };
-        let device = Device::recover(&setup.config(), contents, io).map_err(|error| format!("{error:?}"))?;
-        device.below().assert_invariants();
+        let device = Tower::recover(setup.config(), contents, io).map_err(|error| format!("{error:?}"))?;
+        device.lowest().assert_invariants();
         Ok(Self { setup, device, store })
     }
 
@@ -305,7 +323,7 @@ fn storm(scheme: Scheme, end: End, seed: u64, ends: u32) -> Result<u64, String> 
                     let contents = store.contents().map_err(|error| describe(error.to_string()))?;
                     store.cut_after(stream.random_range(0..20));
                     let io = &mut Io { media: &mut store, hook: CopyAll, start: () };
-                    let _ = Device::recover(&setup.config(), &contents, io);
+                    let _ = Tower::recover(setup.config(), &contents, io);
                     states += 1;
                 }
                 store.write_out().map_err(|error| describe(error.to_string()))?;

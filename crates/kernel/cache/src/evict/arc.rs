@@ -128,8 +128,4 @@ impl EvictionPolicy for Arc {
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
         self.queues.iter().for_each(show);
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.queues.heap_bytes() + self.ghosts.heap_bytes()
-    }
 }

@@ -82,8 +82,4 @@ impl EvictionPolicy for Bplru {
     fn unit_pages(&self) -> u32 {
         self.groups.block_pages
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.groups.heap_bytes() + self.recent.heap_bytes() + self.in_order.heap_bytes()
-    }
 }

@@ -10,20 +10,13 @@ use super::EvictionPolicy;
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{List, Policy, Save, Share};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Parameters of `cflru`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct CflruConfig {
-    /// The clean-first region as a share of the cache: "0%" is LRU, "100%" keeps dirty pages longest.
-    pub window: Share,
-}
-
-impl Default for CflruConfig {
-    fn default() -> Self {
-        Self { window: Share::percent(25) }
+coflash_base::config! {
+    /// Parameters of `cflru`.
+    #[derive(Copy)]
+    pub struct CflruConfig {
+        /// The clean-first region as a share of the cache: "0%" is LRU, "100%" keeps dirty pages longest.
+        pub window: Share = Share::percent(25),
     }
 }
 
@@ -121,9 +114,5 @@ impl EvictionPolicy for Cflru {
 
     fn is_lru_of_one_kind(&self) -> bool {
         true
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.working.heap_bytes() + self.clean.heap_bytes() + self.dirty.heap_bytes()
     }
 }

@@ -66,8 +66,4 @@ impl EvictionPolicy for ClockEviction {
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
         self.ring.iter().for_each(show);
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.ring.heap_bytes() + self.referenced.heap_bytes()
-    }
 }

@@ -122,8 +122,4 @@ impl EvictionPolicy for ExternalEvictor {
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
         self.slots.iter().for_each(show);
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.slots.heap_bytes() + self.slot_of.heap_bytes()
-    }
 }

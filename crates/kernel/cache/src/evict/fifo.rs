@@ -46,8 +46,4 @@ impl EvictionPolicy for Fifo {
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
         self.arrivals.iter().for_each(show);
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.arrivals.heap_bytes()
-    }
 }

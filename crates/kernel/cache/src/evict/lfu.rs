@@ -111,12 +111,4 @@ impl EvictionPolicy for Lfu {
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
         self.order.iter().flat_map(|frequency| self.pages.iter(frequency.get())).for_each(show);
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.pages.heap_bytes()
-            + self.frequency_of.heap_bytes()
-            + self.order.heap_bytes()
-            + self.uses.heap_bytes()
-            + self.unused.capacity() * size_of::<Frequency>()
-    }
 }

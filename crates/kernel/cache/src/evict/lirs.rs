@@ -17,20 +17,13 @@ use crate::ghosts::{Ghost, Ghosts};
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{IdVec, List, Lpn, Policy, Save, Share, id_type};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Parameters of `lirs`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct LirsConfig {
-    /// The part of the cache for HIR pages as a share of it, at least a page.
-    pub hir_share: Share,
-}
-
-impl Default for LirsConfig {
-    fn default() -> Self {
-        Self { hir_share: Share::percent(1) }
+coflash_base::config! {
+    /// Parameters of `lirs`.
+    #[derive(Copy)]
+    pub struct LirsConfig {
+        /// The part of the cache for HIR pages as a share of it, at least a page.
+        pub hir_share: Share = Share::percent(1),
     }
 }
 
@@ -227,12 +220,5 @@ impl EvictionPolicy for Lirs {
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
         self.queue.iter().for_each(&mut *show);
         self.is_lir.ids().filter(|&slot| self.is_lir[slot]).for_each(show);
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.stack.heap_bytes()
-            + self.queue.heap_bytes()
-            + self.is_lir.heap_bytes()
-            + self.ghosts.heap_bytes()
     }
 }

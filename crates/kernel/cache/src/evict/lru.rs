@@ -66,8 +66,4 @@ impl EvictionPolicy for Lru {
     fn is_lru_of_one_kind(&self) -> bool {
         true
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.recent.heap_bytes()
-    }
 }

@@ -92,9 +92,6 @@ pub trait EvictionPolicy: Policy {
     fn unit_pages(&self) -> u32 {
         1
     }
-
-    /// The heap memory in bytes.
-    fn heap_bytes(&self) -> usize;
 }
 
 coflash_base::policy_family! { ($)
@@ -159,6 +156,5 @@ impl Eviction {
         pub(crate) fn prefetch(&self, slot: SlotId);
         pub(crate) fn likely_victims(&self) -> [Option<SlotId>; 3];
         pub(crate) fn tracked(&self, show: &mut dyn FnMut(SlotId));
-        pub(crate) fn heap_bytes(&self) -> usize;
     }
 }

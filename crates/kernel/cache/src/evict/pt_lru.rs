@@ -13,20 +13,13 @@ use super::EvictionPolicy;
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{IdVec, List, Policy, Save, Share};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Parameters of `pt-lru`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct PtLruConfig {
-    /// If no clean page is cold: the share of evictions that take a dirty page instead of a hot clean one.
-    pub dirty_share: Share,
-}
-
-impl Default for PtLruConfig {
-    fn default() -> Self {
-        Self { dirty_share: Share::percent(75) }
+coflash_base::config! {
+    /// Parameters of `pt-lru`.
+    #[derive(Copy)]
+    pub struct PtLruConfig {
+        /// If no clean page is cold: the share of evictions that take a dirty page instead of a hot clean one.
+        pub dirty_share: Share = Share::percent(75),
     }
 }
 
@@ -141,10 +134,5 @@ impl EvictionPolicy for PtLru {
 
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
         self.cold_clean.iter().chain(self.hot_clean.iter()).chain(self.dirty.iter()).for_each(show);
-    }
-
-    fn heap_bytes(&self) -> usize {
-        let lists = [&self.cold_clean, &self.hot_clean, &self.dirty];
-        self.hot.heap_bytes() + lists.into_iter().map(List::heap_bytes).sum::<usize>()
     }
 }

@@ -63,9 +63,4 @@ impl<const N: usize> Queues<N> {
     pub(super) fn iter(&self) -> impl Iterator<Item = SlotId> {
         (0..N as u32).flat_map(|queue| self.lists.iter(queue))
     }
-
-    /// The heap memory in bytes.
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.lists.heap_bytes() + self.queue_of.heap_bytes()
-    }
 }

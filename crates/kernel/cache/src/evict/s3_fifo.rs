@@ -19,22 +19,15 @@ use crate::ghosts::Ghosts;
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{IdVec, Lpn, Policy, Save, Share};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Parameters of `s3-fifo`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct S3FifoConfig {
-    /// The small queue as a share of the cache, at least a page.
-    pub small_share: Share,
-    /// The number of ghosts as a share of the pages of the cache.
-    pub ghost_share: Share,
-}
-
-impl Default for S3FifoConfig {
-    fn default() -> Self {
-        Self { small_share: Share::percent(10), ghost_share: Share::percent(90) }
+coflash_base::config! {
+    /// Parameters of `s3-fifo`.
+    #[derive(Copy)]
+    pub struct S3FifoConfig {
+        /// The small queue as a share of the cache, at least a page.
+        pub small_share: Share = Share::percent(10),
+        /// The number of ghosts as a share of the pages of the cache.
+        pub ghost_share: Share = Share::percent(90),
     }
 }
 
@@ -144,9 +137,5 @@ impl EvictionPolicy for S3Fifo {
 
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
         self.queues.iter().for_each(show);
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.queues.heap_bytes() + self.uses.heap_bytes() + self.ghosts.heap_bytes()
     }
 }

@@ -71,8 +71,4 @@ impl EvictionPolicy for Sieve {
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
         self.arrivals.iter().for_each(show);
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.arrivals.heap_bytes() + self.visited.heap_bytes()
-    }
 }

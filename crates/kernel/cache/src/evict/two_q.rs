@@ -13,22 +13,15 @@ use crate::ghosts::Ghosts;
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{IdVec, Lists, Lpn, Policy, Save, Share};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Parameters of `2q`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct TwoQConfig {
-    /// The size of A1in as a share of the cache (Kin).
-    pub in_share: Share,
-    /// The number of ghosts in A1out as a share of the pages of the cache (Kout).
-    pub out_share: Share,
-}
-
-impl Default for TwoQConfig {
-    fn default() -> Self {
-        Self { in_share: Share::percent(25), out_share: Share::percent(50) }
+coflash_base::config! {
+    /// Parameters of `2q`.
+    #[derive(Copy)]
+    pub struct TwoQConfig {
+        /// The size of A1in as a share of the cache (Kin).
+        pub in_share: Share = Share::percent(25),
+        /// The number of ghosts in A1out as a share of the pages of the cache (Kout).
+        pub out_share: Share = Share::percent(50),
     }
 }
 
@@ -112,9 +105,5 @@ impl EvictionPolicy for TwoQ {
 
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
         self.queues.iter(A1_IN).chain(self.queues.iter(AM)).for_each(show);
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.queues.heap_bytes() + self.in_am.heap_bytes() + self.out.heap_bytes()
     }
 }

@@ -16,29 +16,18 @@ use super::queues::Queues;
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{IdVec, Lpn, Policy, Save, Share};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
 
-/// Parameters of `w-tinylfu`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct WTinyLfuConfig {
-    /// The window as a share of the cache, at least a page.
-    pub window: Share,
-    /// The protected pages as a share of those behind the window.
-    pub protected: Share,
-    /// The number of uses after which counts are halved, as a multiple of the pages of the cache.
-    pub sample: NonZeroU16,
-}
-
-impl Default for WTinyLfuConfig {
-    fn default() -> Self {
-        Self {
-            window: Share::percent(1),
-            protected: Share::percent(80),
-            sample: NonZeroU16::new(10).expect("not zero"),
-        }
+coflash_base::config! {
+    /// Parameters of `w-tinylfu`.
+    #[derive(Copy)]
+    pub struct WTinyLfuConfig {
+        /// The window as a share of the cache, at least a page.
+        pub window: Share = Share::percent(1),
+        /// The protected pages as a share of those behind the window.
+        pub protected: Share = Share::percent(80),
+        /// The number of uses after which counts are halved, as a multiple of the pages of the cache.
+        pub sample: NonZeroU16 = NonZeroU16::new(10).expect("not zero"),
     }
 }
 
@@ -159,9 +148,5 @@ impl EvictionPolicy for WTinyLfu {
 
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
         self.queues.iter().for_each(show);
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.queues.heap_bytes() + self.counts.heap_bytes()
     }
 }

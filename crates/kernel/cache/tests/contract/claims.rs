@@ -1,8 +1,8 @@
 //! Each policy does as its description claims.
 
 use crate::order::config;
-use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
+use coflash_base::{Lpn, Save};
 use coflash_cache::{Cache, EvictionConfig};
 
 /// Uses a page; whether the cache had it.

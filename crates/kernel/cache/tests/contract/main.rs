@@ -6,7 +6,7 @@ mod order;
 mod scan_resistant;
 
 use coflash_base::seed::{RandomStream, RngExt, Seed};
-use coflash_base::{Index, Lpn};
+use coflash_base::{Index, Lpn, Save};
 use coflash_cache::{Cache, EvictionConfig, SlotId};
 use order::{EXTERNAL, Order, config};
 use std::collections::BTreeMap;

@@ -77,7 +77,7 @@ impl<M: SimulatedMedia> Engine<M> {
     #[must_use]
     pub fn result(
         &self,
-        level: &impl Level<M>,
+        level: &(impl Level<M> + Save),
         scenario: &Scenario,
         mode: ReplayMode,
         workload: Workload,

@@ -64,6 +64,7 @@ impl<M: SimulatedMedia> Engine<M> {
         let (before, busy_before) = (self.rewritten(level), self.busy_ns());
         let io = &mut Self::io(&mut self.media, When::at(at));
         let LostPages { host, device } = level.restart(at, io)?;
+        self.is_timed = level.is_timed();
         let (after, busy_after) = (self.rewritten(level), self.busy_ns());
         let backlog = |die| self.media.backlog(DieId::new(die), When::at(at));
         let busy_max_ns = (0..self.dies).map(backlog).max().unwrap_or(0);

@@ -7,13 +7,14 @@ use crate::precondition::precondition;
 use crate::traces::Traces;
 use coflash_base::measure::Report;
 use coflash_base::seed::RngExt;
-use coflash_base::{Ahead, Duration, Lpn, Seed, Time};
+use coflash_base::{Ahead, Duration, Lpn, Save, Seed, Time};
 use coflash_ftl::{Ftl, GcHook, Io, PageRead, PageWrite};
 use coflash_level::{Command, Elsewhere, Level, LostPages, Tower};
 use coflash_media::{BlockId, Cause, Channel, Clock, DieId, Flash, Place, SimulatedMedia, Timeline, When};
 use coflash_scenario::Scenario;
 use coflash_workload::{Op, Request};
 use std::cell::RefCell;
+use std::io;
 
 const READ_NS: u64 = 25_000 + 8 * 13_200;
 const COPY_NS: u64 = 25_000 + 200_000;
@@ -125,6 +126,17 @@ impl Script {
     }
 }
 
+/// It is never saved.
+impl Save for Script {
+    fn save(&self, _: &mut dyn io::Write) -> io::Result<()> {
+        unreachable!("it has no state of a run")
+    }
+
+    fn restore(&mut self, _: &mut dyn io::Read) -> io::Result<()> {
+        unreachable!("it has no state of a run")
+    }
+}
+
 impl<M: SimulatedMedia> Level<M> for Script {
     fn logical_pages(&self) -> u32 {
         64
@@ -189,10 +201,6 @@ impl<M: SimulatedMedia> Level<M> for Script {
         false
     }
 
-    fn has_idle_work(&self, _: DieId) -> bool {
-        false
-    }
-
     fn work_idle<H: GcHook>(&mut self, _: DieId, _: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
         Ok(false)
     }
@@ -209,10 +217,6 @@ impl<M: SimulatedMedia> Level<M> for Script {
 
     fn elsewhere(&self, _: Lpn) -> Option<Elsewhere> {
         None
-    }
-
-    fn heap_bytes(&self) -> usize {
-        0
     }
 
     fn assert_invariants(&self) {}

@@ -12,6 +12,7 @@ use crate::observer::Observer;
 use crate::precondition::{Preconditioned, precondition};
 use crate::state_file::write_whole;
 use crate::traces::Traces;
+use coflash_base::Save;
 use coflash_base::suggest::unread;
 use coflash_scenario::Scenario;
 use recipe::Recipe;

@@ -69,8 +69,4 @@ impl AgeClasses {
     pub(super) fn count(&self, block: BlockId) -> Aged {
         if self.low.is_none() { Aged::default() } else { [self.low.count(block), self.high.count(block)] }
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.low.heap_bytes() + self.high.heap_bytes() + self.counts.heap_bytes()
-    }
 }

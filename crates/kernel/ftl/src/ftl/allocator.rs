@@ -59,13 +59,6 @@ impl FreeList {
             Self::LeastErased(blocks) => Box::new(blocks.iter().map(|Reverse((_, block))| *block)),
         }
     }
-
-    fn heap_bytes(&self) -> usize {
-        match self {
-            Self::InOrder(blocks) => blocks.capacity() * size_of::<BlockId>(),
-            Self::LeastErased(blocks) => blocks.capacity() * size_of::<(u32, BlockId)>(),
-        }
-    }
 }
 
 /// The active block of a group of streams.
@@ -328,11 +321,6 @@ impl Allocator {
             assert_eq!(at_most(dims.low_mark_blocks), self.dies[die].low_pools, "{die:?}: low pools");
             assert_eq!(at_most(dims.step_mark_blocks), self.dies[die].due_pools, "{die:?}: due pools");
         }
-    }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        let pools = self.pools.iter().map(|pool| pool.free.heap_bytes() + pool.actives.heap_bytes());
-        pools.sum::<usize>() + self.pools.heap_bytes() + self.dies.heap_bytes()
     }
 
     /// The dies of the device.

@@ -102,10 +102,6 @@ impl PageBits {
     pub(super) fn count(&self, block: BlockId) -> u32 {
         (0..self.words_per_block).map(|word| self.word(block, word).count_ones()).sum()
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.words.capacity() * size_of::<u64>()
-    }
 }
 
 #[cfg(test)]

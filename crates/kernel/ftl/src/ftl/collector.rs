@@ -190,12 +190,6 @@ impl Collector {
         let local = pool.get() - dims.pool(die, 0).get();
         self.next_clean[die] = (local + u32::from(after)) % dims.pools_per_die;
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.pools.iter().map(|pool| pool.victim.heap_bytes()).sum::<usize>()
-            + self.pools.heap_bytes()
-            + self.next_clean.heap_bytes()
-    }
 }
 
 impl Block {

@@ -76,8 +76,4 @@ impl Map {
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.entries.heap_bytes()
-    }
 }

@@ -233,21 +233,6 @@ impl Ftl {
         (0..self.dims.pools(&self.geometry)).map(PoolId::new)
     }
 
-    /// The heap memory in bytes.
-    #[must_use]
-    pub fn heap_bytes(&self) -> usize {
-        self.pages.heap_bytes()
-            + self.early.heap_bytes()
-            + self.blocks.heap_bytes()
-            + self.histories.heap_bytes()
-            + self.allocator.heap_bytes()
-            + self.collector.heap_bytes()
-            + self.placer.heap_bytes()
-            + self.wear.heap_bytes()
-            + self.refresh.heap_bytes()
-            + self.slc_cache.heap_bytes()
-    }
-
     /// The physical page of a logical page, if it is mapped.
     #[inline(always)]
     #[must_use]
@@ -313,7 +298,7 @@ impl Ftl {
     ///
     /// # Errors
     /// The page is not written; it keeps its old data.
-    #[inline]
+    #[inline(always)]
     pub fn write<M: Media, H: GcHook>(
         &mut self,
         page: PageWrite,

@@ -149,9 +149,4 @@ impl Pages {
             + self.marked_host.heap_bytes()
             + self.ages.heap_bytes()
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        let newer_in_host = self.newer_in_host.capacity() * size_of::<u64>();
-        self.map.heap_bytes() + self.owner.heap_bytes() + newer_in_host + self.state_bytes()
-    }
 }

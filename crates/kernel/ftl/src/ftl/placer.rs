@@ -233,10 +233,6 @@ impl Placer {
         }
     }
 
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.blocks.heap_bytes() + self.policy.heap_bytes() + self.last.0.capacity() * size_of::<u64>()
-    }
-
     /// Note that a cache holds a page in place of its copy in this block: newer data, or the only copy.
     #[inline]
     pub(super) fn taken_over(&mut self, lpn: Lpn, block: BlockId) {

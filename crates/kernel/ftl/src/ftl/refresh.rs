@@ -157,11 +157,6 @@ impl Refresh {
             || self.now.is_none()
             || entries.any(|entry| (entry.block, entry.erases) == (block, erases))
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.fast.capacity() * size_of::<u64>()
-            + (self.fast_queue.entries.capacity() + self.queue.entries.capacity()) * size_of::<Entry>()
-    }
 }
 
 impl Ftl {

@@ -143,10 +143,6 @@ impl SlcCache {
             self.in_pool[pool] -= 1;
         }
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.is_slc.heap_bytes() + self.in_pool.heap_bytes()
-    }
 }
 
 impl Ftl {

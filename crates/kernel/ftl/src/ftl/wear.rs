@@ -49,10 +49,6 @@ impl Wear {
     pub(super) fn cold(&self, pool: PoolId) -> Active {
         self.pools[pool].cold
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.pools.heap_bytes()
-    }
 }
 
 impl Ftl {

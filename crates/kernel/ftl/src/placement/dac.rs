@@ -8,20 +8,13 @@
 
 use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{Index, Misfit, Policy, Save};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The parameters of DAC.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct DacConfig {
-    /// Number of regions, from 2 to 16.
-    pub regions: u32,
-}
-
-impl Default for DacConfig {
-    fn default() -> Self {
-        Self { regions: 6 }
+coflash_base::config! {
+    /// The parameters of DAC.
+    #[derive(Eq)]
+    pub struct DacConfig {
+        /// Number of regions, from 2 to 16.
+        pub regions: u32 = 6,
     }
 }
 
@@ -61,9 +54,5 @@ impl PlacementPolicy for Dac {
         let region = &mut self.regions[page.lpn.index()];
         *region = (*region).min(self.hottest).saturating_sub(1);
         Class::new((*region).into())
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.regions.capacity()
     }
 }

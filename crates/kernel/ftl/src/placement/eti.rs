@@ -130,8 +130,4 @@ impl PlacementPolicy for Eti {
     fn gc_write(&mut self, _: GcWrite) -> Class {
         Class::new(2)
     }
-
-    fn heap_bytes(&self) -> usize {
-        (self.firsts.capacity() + self.counts.capacity()) * size_of::<u32>()
-    }
 }

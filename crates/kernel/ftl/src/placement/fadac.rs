@@ -7,20 +7,13 @@
 
 use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{Index, Lpn, Misfit, Policy, Save};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The parameters of FADaC.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FadacConfig {
-    /// Number of classes, from 2 to 16.
-    pub classes: u32,
-}
-
-impl Default for FadacConfig {
-    fn default() -> Self {
-        Self { classes: 6 }
+coflash_base::config! {
+    /// The parameters of FADaC.
+    #[derive(Eq)]
+    pub struct FadacConfig {
+        /// Number of classes, from 2 to 16.
+        pub classes: u32 = 6,
     }
 }
 
@@ -81,9 +74,5 @@ impl PlacementPolicy for Fadac {
         let count = &mut self.counts[page.lpn.index()];
         *count = count.saturating_sub(1);
         self.class(page.lpn)
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.counts.capacity() * size_of::<u32>()
     }
 }

@@ -53,32 +53,27 @@ pub enum Copies {
     OfCaller,
 }
 
-/// The parameters of FDP.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FdpConfig {
-    /// Number of handles: up to 15, or up to 8 if they are persistently isolated.
-    pub handles: u32,
-    /// What GC may mix: `initially` lets copies of all handles share reclaim units, `persistently` does not, and has `copies`: whose
-    /// units take them, `of-unit`, or as the faults `of-writer` and `of-caller`.
-    pub isolation: Isolation,
-    /// Of writes without a hint: the share of the exported capacity of each handle, in the order of addresses; what is left goes to
-    /// the last one. By default all are equal. With "100%" they all go to handle 0, as in NVMe.
-    pub shares: Vec<Share>,
-    /// The units of handles that nobody writes to: `open` holds one for each handle, which is then no spare space; by default `closed`, one from its first write on.
-    #[serde(skip_serializing_if = "is_default")]
-    #[schemars(extend("default" = "closed"))]
-    pub idle: Idle,
+coflash_base::config! {
+    /// The parameters of FDP.
+    #[derive(Eq)]
+    pub struct FdpConfig {
+        /// Number of handles: up to 15, or up to 8 if they are persistently isolated.
+        pub handles: u32 = 2,
+        /// What GC may mix: `initially` lets copies of all handles share reclaim units, `persistently` does not, and has `copies`: whose
+        /// units take them, `of-unit`, or as the faults `of-writer` and `of-caller`.
+        pub isolation: Isolation,
+        /// Of writes without a hint: the share of the exported capacity of each handle, in the order of addresses; what is left goes to
+        /// the last one. By default all are equal. With "100%" they all go to handle 0, as in NVMe.
+        pub shares: Vec<Share>,
+        /// The units of handles that nobody writes to: `open` holds one for each handle, which is then no spare space; by default `closed`, one from its first write on.
+        #[serde(skip_serializing_if = "is_default")]
+        #[schemars(extend("default" = "closed"))]
+        pub idle: Idle,
+    }
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
-}
-
-impl Default for FdpConfig {
-    fn default() -> Self {
-        Self { handles: 2, isolation: Isolation::default(), shares: Vec::new(), idle: Idle::default() }
-    }
 }
 
 /// Flexible data placement.
@@ -187,9 +182,5 @@ impl PlacementPolicy for Fdp {
 
     fn cleaned(&mut self, unit: Cleaned) {
         self.lazily = unit.lazily;
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.ends.capacity() * size_of::<u32>()
     }
 }

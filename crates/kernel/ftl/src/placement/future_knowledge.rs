@@ -10,22 +10,15 @@
 
 use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{IdVec, Lpn, Misfit, Policy, Save};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The parameters of future knowledge.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FutureKnowledgeConfig {
-    /// Number of classes, from 2 to 16.
-    pub classes: u32,
-    /// The time of a class over that of the one before, from 1 to 16.
-    pub growth: u32,
-}
-
-impl Default for FutureKnowledgeConfig {
-    fn default() -> Self {
-        Self { classes: 6, growth: 1 }
+coflash_base::config! {
+    /// The parameters of future knowledge.
+    #[derive(Eq)]
+    pub struct FutureKnowledgeConfig {
+        /// Number of classes, from 2 to 16.
+        pub classes: u32 = 6,
+        /// The time of a class over that of the one before, from 1 to 16.
+        pub growth: u32 = 1,
     }
 }
 
@@ -143,9 +136,5 @@ impl PlacementPolicy for FutureKnowledge {
 
     fn gc_write(&mut self, page: GcWrite) -> Class {
         self.class(page.lpn, page.now)
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.dies_at.heap_bytes() + self.written.capacity() * size_of::<u32>()
     }
 }

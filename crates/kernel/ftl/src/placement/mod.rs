@@ -7,8 +7,6 @@ use crate::stream::WriteStream;
 use coflash_base::{Lpn, Misfit, PlacementId, Save, id_type};
 use coflash_media::BlockId;
 
-#[cfg(test)]
-mod contract;
 mod dac;
 mod eti;
 mod external;
@@ -24,6 +22,8 @@ mod score;
 mod sepbit;
 mod sepgc;
 mod sfs;
+#[cfg(test)]
+mod tests;
 mod times;
 mod warcip;
 
@@ -226,11 +226,6 @@ pub trait PlacementPolicy: coflash_base::Policy {
     fn rearrange(&mut self) -> Option<u32> {
         None
     }
-
-    /// The heap memory in bytes.
-    fn heap_bytes(&self) -> usize {
-        0
-    }
 }
 
 impl PlacementConfig {
@@ -300,7 +295,6 @@ impl Placement {
         pub(crate) fn queues(&self) -> &[u32];
         pub(crate) fn rearrange(&mut self) -> Option<u32>;
         pub(crate) fn foresee(&mut self, future: Future, now: u64) -> ();
-        pub(crate) fn heap_bytes(&self) -> usize;
     }
 }
 

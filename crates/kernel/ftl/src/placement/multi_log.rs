@@ -11,20 +11,13 @@
 use super::times::Times;
 use super::{Class, Classes, Cleaned, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{Index, Misfit, Policy, Save};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The parameters of multi-log.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct MultiLogConfig {
-    /// Number of logs, from 2 to 16.
-    pub logs: u32,
-}
-
-impl Default for MultiLogConfig {
-    fn default() -> Self {
-        Self { logs: 6 }
+coflash_base::config! {
+    /// The parameters of multi-log.
+    #[derive(Eq)]
+    pub struct MultiLogConfig {
+        /// Number of logs, from 2 to 16.
+        pub logs: u32 = 6,
     }
 }
 
@@ -135,9 +128,5 @@ impl PlacementPolicy for MultiLog {
         let log = block.class.index();
         self.cleaned[log] = self.cleaned[log].wrapping_add(1);
         self.copied[log] = self.copied[log].wrapping_add(block.valid.into());
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.written.heap_bytes() + self.logs.capacity()
     }
 }

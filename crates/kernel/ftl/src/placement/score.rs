@@ -9,8 +9,6 @@ use super::{Class, Classes, Cleaned, GcWrite, PlacementPolicy, Shape, UserWrite}
 use crate::stream::WriteStream;
 use coflash_base::expression::{Expression, Features, Over};
 use coflash_base::{IdVec, Lpn, Misfit, Policy, Save};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// A page that is written or copied.
 #[derive(Clone, Copy)]
@@ -52,27 +50,21 @@ impl Features for OfPage {
     }
 }
 
-/// Parameters of `score`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct PlacementScoreConfig {
-    /// An expression whose value, rounded down, is the class, over the features of a page: `gc`, 1 for a page that GC copies,
-    /// else 0; `evicted`, 1 for one that a cache in the device evicts; `share`, its place in the address space from 0 to 1;
-    /// `pages`, the logical pages of the device; `age`, pages written since it was, infinite for a page without data;
-    /// `writes`, how often it was written before; `copies`, how often GC has copied it since; `class`, the class of the block
-    /// with the copy that it replaces or that is copied, −1 without one; `life`, the mean life of the 16 blocks of class 0
-    /// cleaned last, in pages written, infinite before. Operators and functions are those of `gc.victim.score`.
-    pub score: Over<OfPage>,
-    /// Number of classes, from 1 to 16.
-    pub classes: u32,
-    /// Number of classes that GC copies into, the last ones; all if not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gc_classes: Option<u32>,
-}
-
-impl Default for PlacementScoreConfig {
-    fn default() -> Self {
-        Self { score: Over::parse("gc").expect("it is a feature"), classes: 2, gc_classes: None }
+coflash_base::config! {
+    /// Parameters of `score`.
+    pub struct PlacementScoreConfig {
+        /// An expression whose value, rounded down, is the class, over the features of a page: `gc`, 1 for a page that GC copies,
+        /// else 0; `evicted`, 1 for one that a cache in the device evicts; `share`, its place in the address space from 0 to 1;
+        /// `pages`, the logical pages of the device; `age`, pages written since it was, infinite for a page without data;
+        /// `writes`, how often it was written before; `copies`, how often GC has copied it since; `class`, the class of the block
+        /// with the copy that it replaces or that is copied, −1 without one; `life`, the mean life of the 16 blocks of class 0
+        /// cleaned last, in pages written, infinite before. Operators and functions are those of `gc.victim.score`.
+        pub score: Over<OfPage> = Over::parse("gc").expect("it is a feature"),
+        /// Number of classes, from 1 to 16.
+        pub classes: u32 = 2,
+        /// Number of classes that GC copies into, the last ones; all if not given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub gc_classes: Option<u32>,
     }
 }
 
@@ -156,10 +148,5 @@ impl PlacementPolicy for PlacementByScore {
 
     fn cleaned(&mut self, block: Cleaned) {
         self.known.life.cleaned(block);
-    }
-
-    fn heap_bytes(&self) -> usize {
-        let Known { written, writes, copies, .. } = &self.known;
-        written.heap_bytes() + writes.heap_bytes() + copies.heap_bytes() + size_of_val(&*self.columns)
     }
 }

@@ -14,20 +14,13 @@ use super::life::Life;
 use super::times::Times;
 use super::{Class, Classes, Cleaned, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{Misfit, Policy, Save};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The parameters of SepBIT.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct SepBitConfig {
-    /// Number of classes, from 4 to 16: two for writes, one for copies of short-lived pages, the rest for other copies by age.
-    pub classes: u32,
-}
-
-impl Default for SepBitConfig {
-    fn default() -> Self {
-        Self { classes: 6 }
+coflash_base::config! {
+    /// The parameters of SepBIT.
+    #[derive(Eq)]
+    pub struct SepBitConfig {
+        /// Number of classes, from 4 to 16: two for writes, one for copies of short-lived pages, the rest for other copies by age.
+        pub classes: u32 = 6,
     }
 }
 
@@ -84,9 +77,5 @@ impl PlacementPolicy for SepBit {
 
     fn cleaned(&mut self, block: Cleaned) {
         self.life.cleaned(block);
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.written.heap_bytes()
     }
 }

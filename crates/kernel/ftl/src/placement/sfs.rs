@@ -13,20 +13,13 @@ use super::times::Times;
 use super::{Class, Classes, Cleaned, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{Index, Lpn, Misfit, Policy, Save};
 use coflash_media::BlockId;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The parameters of SFS.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct SfsConfig {
-    /// Number of groups, from 2 to 16.
-    pub groups: u32,
-}
-
-impl Default for SfsConfig {
-    fn default() -> Self {
-        Self { groups: 6 }
+coflash_base::config! {
+    /// The parameters of SFS.
+    #[derive(Eq)]
+    pub struct SfsConfig {
+        /// Number of groups, from 2 to 16.
+        pub groups: u32 = 6,
     }
 }
 
@@ -173,12 +166,5 @@ impl PlacementPolicy for Sfs {
             self.quantise();
         }
         self.cleaned = self.cleaned.wrapping_add(1);
-    }
-
-    fn heap_bytes(&self) -> usize {
-        let per_block = size_of::<u32>() + 2 * size_of::<u64>();
-        self.written.heap_bytes()
-            + self.writes.capacity() * size_of::<u32>()
-            + self.pages.capacity() * per_block
     }
 }

@@ -20,8 +20,4 @@ impl Times {
     pub(super) fn set(&mut self, lpn: Lpn, now: u64) {
         self.0[lpn.index()] = now as u32;
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.0.capacity() * size_of::<u32>()
-    }
 }

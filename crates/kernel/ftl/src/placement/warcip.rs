@@ -11,20 +11,13 @@ use super::nearest::nearest;
 use super::times::Times;
 use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{Index, Misfit, Policy, Save};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The parameters of WARCIP.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct WarcipConfig {
-    /// Number of clusters of writes, from 1 to 15; copies of GC have a class of their own.
-    pub clusters: u32,
-}
-
-impl Default for WarcipConfig {
-    fn default() -> Self {
-        Self { clusters: 5 }
+coflash_base::config! {
+    /// The parameters of WARCIP.
+    #[derive(Eq)]
+    pub struct WarcipConfig {
+        /// Number of clusters of writes, from 1 to 15; copies of GC have a class of their own.
+        pub clusters: u32 = 5,
     }
 }
 
@@ -81,9 +74,5 @@ impl PlacementPolicy for Warcip {
     fn gc_write(&mut self, page: GcWrite) -> Class {
         self.penalties[page.lpn.index()] = self.written.age(page.lpn, page.now) as u32;
         Class::from_index(self.centres.len())
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.written.heap_bytes() + self.penalties.capacity() * size_of::<u32>()
     }
 }

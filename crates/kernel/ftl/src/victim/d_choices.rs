@@ -8,21 +8,14 @@ use super::{Candidates, Pool, VictimPolicy};
 use crate::ids::LocalBlock;
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Policy, Save};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
 
-/// Parameters of `d-choices`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct DChoicesConfig {
-    /// Number of blocks drawn for each pick, from 1 to 65535.
-    pub d: NonZeroU16,
-}
-
-impl Default for DChoicesConfig {
-    fn default() -> Self {
-        Self { d: NonZeroU16::new(10).expect("not zero") }
+coflash_base::config! {
+    /// Parameters of `d-choices`.
+    #[derive(Copy, Eq)]
+    pub struct DChoicesConfig {
+        /// Number of blocks drawn for each pick, from 1 to 65535.
+        pub d: NonZeroU16 = NonZeroU16::new(10).expect("not zero"),
     }
 }
 
@@ -64,9 +57,5 @@ impl VictimPolicy for DChoices {
         }
         let draw = |_| members[self.draws.random_range(0..members.len() as u32) as usize];
         (0..self.d).map(draw).min_by_key(|&block| candidates.cost(block))
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.sealed.heap_bytes()
     }
 }

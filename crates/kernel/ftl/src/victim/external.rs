@@ -88,12 +88,6 @@ impl OrderRule for ExternalSelector {
         let picked = picked.or_else(cheapest).expect("there are candidates");
         Some(LocalBlock::new(columns.blocks[picked]))
     }
-
-    fn heap_bytes(&self) -> usize {
-        let Columns { blocks, valid, cost, age, erases, .. } = &*self.columns;
-        (blocks.capacity() + valid.capacity() + erases.capacity()) * size_of::<u32>()
-            + (cost.capacity() + age.capacity()) * size_of::<u64>()
-    }
 }
 
 /// Check that the pick is a candidate, and that GC makes progress: `vain` counts the picks in a row that free

@@ -98,10 +98,6 @@ impl VictimPolicy for Greedy {
         }
         None
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.buckets.heap_bytes()
-    }
 }
 
 #[cfg(test)]

@@ -23,11 +23,6 @@ pub trait OrderRule: Policy {
 
     /// See [`VictimPolicy::pick`].
     fn pick(&mut self, order: &List<LocalBlock>, candidates: Candidates<'_>) -> Option<LocalBlock>;
-
-    /// The heap memory of the rule in bytes, without the order.
-    fn heap_bytes(&self) -> usize {
-        0
-    }
 }
 
 /// The policy of a rule. A change of a block takes constant time.
@@ -68,9 +63,5 @@ impl<R: OrderRule> VictimPolicy for InOrder<R> {
 
     fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock> {
         self.rule.pick(&self.order, candidates)
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.order.heap_bytes() + self.rule.heap_bytes()
     }
 }

@@ -6,8 +6,6 @@ use crate::ids::LocalBlock;
 use crate::weight::Scale;
 use coflash_base::{Ahead, Index, Misfit, Seed};
 
-#[cfg(test)]
-mod contract;
 mod cost_benefit;
 mod d_choices;
 mod external;
@@ -17,6 +15,8 @@ mod in_order;
 mod random;
 mod score;
 mod sealed;
+#[cfg(test)]
+mod tests;
 mod windowed_greedy;
 
 coflash_base::policy_family! { ($)
@@ -137,9 +137,6 @@ pub trait VictimPolicy: coflash_base::Policy {
     /// Pick the candidate to clean; `None` if there is none. Called once per cleaned block, and again only after
     /// [`removed`](Self::removed).
     fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock>;
-
-    /// The heap memory in bytes.
-    fn heap_bytes(&self) -> usize;
 }
 
 impl VictimConfig {
@@ -166,6 +163,5 @@ impl Victim {
         pub(crate) fn cost_changed(&mut self, block: LocalBlock, old: u32, new: u32);
         pub(crate) fn removed(&mut self, block: LocalBlock, cost: u32);
         pub(crate) fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock>;
-        pub(crate) fn heap_bytes(&self) -> usize;
     }
 }

@@ -39,8 +39,4 @@ impl VictimPolicy for Random {
         let members = self.sealed.members();
         (!members.is_empty()).then(|| members[self.draws.random_range(0..members.len() as u32) as usize])
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.sealed.heap_bytes()
-    }
 }

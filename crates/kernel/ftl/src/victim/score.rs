@@ -134,8 +134,4 @@ impl OrderRule for VictimByScore {
             }
         }
     }
-
-    fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.columns)
-    }
 }

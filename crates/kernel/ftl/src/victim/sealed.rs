@@ -34,8 +34,4 @@ impl SealedSet {
     pub(super) fn members(&self) -> &[LocalBlock] {
         &self.members
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.members.capacity() * size_of::<LocalBlock>() + self.position.heap_bytes()
-    }
 }

@@ -6,21 +6,14 @@ use super::in_order::{Order, OrderRule};
 use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
 use coflash_base::{List, Policy, Save};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
-/// Parameters of `windowed-greedy`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct WindowedGreedyConfig {
-    /// Number of blocks in the window, at least 1.
-    pub window: NonZeroU32,
-}
-
-impl Default for WindowedGreedyConfig {
-    fn default() -> Self {
-        Self { window: NonZeroU32::new(128).expect("not zero") }
+coflash_base::config! {
+    /// Parameters of `windowed-greedy`.
+    #[derive(Copy, Eq)]
+    pub struct WindowedGreedyConfig {
+        /// Number of blocks in the window, at least 1.
+        pub window: NonZeroU32 = NonZeroU32::new(128).expect("not zero"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Fetches: pending disk reads of pages to be cached.
 
-use super::{Tier, TierIo};
+use super::{Tier, TierAtWork};
 use crate::media::TierMedia;
 use coflash_base::{Lpn, Save};
 use coflash_ftl::{GcHook, WriteStream};
@@ -65,10 +65,6 @@ impl Fetches {
             self.wanted.remove(&key);
         }
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.wanted.len() * size_of::<((Lpn, u32), u64)>()
-    }
 }
 
 /// A bitmap with the bits from `from` to below `to` set.
@@ -88,48 +84,40 @@ impl Tier {
     pub(crate) fn fetches(&self) -> bool {
         !self.bypass
     }
+}
 
+impl<M: TierMedia, H: GcHook> TierAtWork<'_, M, H> {
     /// End a fetch: puts the pages still to be cached into the read cache.
-    pub(crate) fn fetched<M: TierMedia, H: GcHook>(
-        &mut self,
-        job: u32,
-        first: Lpn,
-        io: &mut TierIo<'_, M, H>,
-    ) -> Result<(), M::Error> {
-        let wanted = self.fetches.end(job, first);
+    pub(crate) fn fetched(&mut self, job: u32, first: Lpn) -> Result<(), M::Error> {
+        let wanted = self.tier.fetches.end(job, first);
         for place in (0..FETCH_PAGES).filter(|place| wanted >> place & 1 == 1) {
             let page = Lpn::new(first.get() + place);
-            if self.replacer.cache.lookup(page).is_none() && !self.replacer.is_overwritten(page) {
-                self.fill(job, page, io)?;
+            if self.tier.replacer.cache.lookup(page).is_none() && !self.tier.replacer.is_overwritten(page) {
+                self.fill(job, page)?;
             }
         }
         Ok(())
     }
 
-    fn fill<M: TierMedia, H: GcHook>(
-        &mut self,
-        job: u32,
-        page: Lpn,
-        io: &mut TierIo<'_, M, H>,
-    ) -> Result<(), M::Error> {
-        if self.resizer.limits().read_pages == 0 {
+    fn fill(&mut self, job: u32, page: Lpn) -> Result<(), M::Error> {
+        if self.tier.resizer.limits().read_pages == 0 {
             return Ok(());
         }
         // Make room before the insertion: some policies evict the newest page first if all others were used
         // again.
-        self.keep_limits(1, io)?;
-        if self.replacer.cache.is_full() {
-            match self.replacer.clean_victim() {
-                Some(slot) => self.drop_clean(slot),
+        self.keep_limits(1)?;
+        if self.tier.replacer.cache.is_full() {
+            match self.tier.replacer.clean_victim() {
+                Some(slot) => self.tier.drop_clean(slot),
                 None => return Ok(()),
             }
         }
-        let slot = self.replacer.insert(page, false);
-        self.counters.fills_pages += 1;
-        self.enters(page, slot);
-        io.media.fetched(job, page);
-        self.program(slot, Place::Host, (Cause::Evict, WriteStream::Evict), io.start, io)?;
-        self.entered(page, slot);
+        let slot = self.tier.replacer.insert(page, false);
+        self.tier.counters.fills_pages += 1;
+        self.tier.enters(page, slot);
+        self.media.fetched(job, page);
+        self.program(slot, Place::Host, (Cause::Evict, WriteStream::Evict), self.start)?;
+        self.tier.entered(page, slot);
         Ok(())
     }
 }

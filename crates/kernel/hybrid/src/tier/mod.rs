@@ -41,15 +41,16 @@ use crate::workload_tracker::WorkloadTracker;
 use crate::write_policy::WritePolicy;
 use coflash_base::{Ahead, Bytes, Index, Lpn, Misfit, Save, Time};
 use coflash_cache::{Cache, PolicyPair, SlotId};
-use coflash_ftl::{Coverage, Ftl, GcHook, Io, PageRead, PageWrite, WriteStream};
+use coflash_ftl::{Coverage, Ftl, GcHook, PageRead, PageWrite, WriteStream};
 use coflash_media::{Cause, DieId, Geometry, Media, Place};
 use fetching::Fetches;
 
 /// The maximal number of segments of a ghost list.
 const SEGMENTS_MAX: u64 = 255;
 
-/// The context of a call: media, disk jobs, and the start of the request.
-pub(crate) struct TierIo<'a, M: Media, H> {
+/// The tier at work on a request.
+pub(crate) struct TierAtWork<'a, M: Media, H> {
+    pub(crate) tier: &'a mut Tier,
     /// The media: it executes operations.
     pub(crate) media: &'a mut M,
     /// The levels above, which GC asks.
@@ -58,14 +59,6 @@ pub(crate) struct TierIo<'a, M: Media, H> {
     pub(crate) jobs: &'a mut Jobs<M::When>,
     /// The beginning of the current request: no operation begins earlier.
     pub(crate) start: M::When,
-}
-
-impl<'a, M: Media, H> TierIo<'a, M, H> {
-    /// The tier's part of what the level below a request reaches.
-    #[inline(always)]
-    pub(crate) fn of_level(io: &'a mut Io<'_, M, H>, jobs: &'a mut Jobs<M::When>) -> Self {
-        Self { media: &mut *io.media, hook: &mut io.hook, jobs, start: io.start }
-    }
 }
 
 /// The server of a page.
@@ -261,49 +254,9 @@ impl Tier {
         self.flash_pages
     }
 
-    /// The heap memory in bytes, and the tracker's part of it.
-    pub(crate) fn heap_bytes(&self) -> (usize, usize) {
-        let tracker = self.tracker.as_ref().map_or(0, WorkloadTracker::heap_bytes);
-        let all = self.ftl.heap_bytes()
-            + self.replacer.heap_bytes()
-            + self.detector.heap_bytes()
-            + self.mapping.heap_bytes()
-            + self.above.heap_bytes()
-            + self.fetches.heap_bytes()
-            + tracker;
-        (all, tracker)
-    }
-
-    #[inline(always)]
-    fn store<'a, M: Media, H>(
-        ftl: &'a mut Ftl,
-        replacer: &'a mut PageReplacer,
-        above: &'a mut Above,
-        clean: CleanPages,
-        io: &'a mut TierIo<'_, M, H>,
-    ) -> Store<'a, M, H> {
-        Store { replacer, above, ftl, clean, hook: io.hook, media: io.media, start: io.start }
-    }
-
-    /// Do one step of background work on a die that is idle at `io.start`. Returns false if there is none.
-    pub(crate) fn work_idle<M: TierMedia, H: GcHook>(
-        &mut self,
-        die: DieId,
-        io: &mut TierIo<'_, M, H>,
-    ) -> Result<bool, M::Error> {
-        Self::store(&mut self.ftl, &mut self.replacer, &mut self.above, self.clean, io).work_idle(die)
-    }
-
-    /// Let time pass for flash: data of fast programs is refreshed.
-    pub(crate) fn pass_time<M: TierMedia, H: GcHook>(
-        &mut self,
-        now: Time,
-        io: &mut TierIo<'_, M, H>,
-    ) -> Result<(), M::Error> {
-        if self.ftl.refreshes() {
-            Self::store(&mut self.ftl, &mut self.replacer, &mut self.above, self.clean, io).pass_time(now)?;
-        }
-        Ok(())
+    /// The heap memory of the workload tracker in bytes.
+    pub(crate) fn tracker_bytes(&self) -> usize {
+        self.tracker.as_ref().map_or(0, Save::heap_bytes)
     }
 
     /// Begin a request: a read or write of `pages` pages from `first` on.
@@ -313,141 +266,6 @@ impl Tier {
         self.bypass = self.detector.is_sequential(write, u64::from(first.get()), pages);
         self.meter.tick(self.replacer.cache.len());
         self.period_ends |= self.resizer.tick(self.replacer.dirty_pages());
-    }
-
-    /// End a request: begin the evictions that it and the current limits require.
-    pub(crate) fn end<M: TierMedia, H: GcHook>(&mut self, io: &mut TierIo<'_, M, H>) -> Result<(), M::Error> {
-        if std::mem::take(&mut self.period_ends) {
-            self.divide();
-        }
-        if !self.trimmed.is_empty() {
-            self.forget_trimmed(io)?;
-        }
-        self.keep_limits(0, io)?;
-        self.bypass = false;
-        self.destage_to_shrink(io)
-    }
-
-    /// Read a page of the request. A request that bypasses the cache does not join a fetch, since that would
-    /// split its transfer.
-    #[inline]
-    pub(crate) fn read<M: TierMedia, H: GcHook>(
-        &mut self,
-        page: PageRead,
-        after: M::When,
-        io: &mut TierIo<'_, M, H>,
-    ) -> Result<Served<M::When>, M::Error> {
-        let found = self.replacer.cache.lookup(page.lpn);
-        let dirty = found.is_some_and(|slot| self.replacer.cache.is_dirty(slot));
-        let leaving = self.above.newest_leaving(page.lpn);
-        if self.bypass {
-            self.counters.bypassed_reads_pages += 1;
-            if let Some(job) = leaving {
-                return Ok(Served::Joined(job));
-            }
-            // A part written above needs the rest now.
-            let done = match found.filter(|_| dirty || matches!(page.to, Place::Slot(_))) {
-                Some(slot) => self.read_slot(slot, page, after, io)?,
-                None => None,
-            };
-            return Ok(done.map_or(Served::Disk, Served::Flash));
-        }
-        if let Some(tracker) = &mut self.tracker {
-            tracker.read(page.lpn, dirty);
-        }
-        if let Some(slot) = found.filter(|_| leaving.is_none()) {
-            self.replacer.touch(slot);
-            if let Some(done) = self.read_slot(slot, page, after, io)? {
-                if dirty {
-                    self.counters.read_hits_dirty_pages += 1;
-                } else {
-                    self.counters.read_hits_clean_pages += 1;
-                }
-                return Ok(Served::Flash(done));
-            }
-        }
-        self.counters.read_misses_pages += 1;
-        Ok(leaving.or_else(|| self.fetches.bringing(page.lpn)).map_or(Served::Disk, |job| {
-            self.counters.joined_reads_pages += 1;
-            Served::Joined(job)
-        }))
-    }
-
-    /// `None` if GC drops the page before the read.
-    #[inline]
-    fn read_slot<M: TierMedia, H: GcHook>(
-        &mut self,
-        slot: SlotId,
-        page: PageRead,
-        after: M::When,
-        io: &mut TierIo<'_, M, H>,
-    ) -> Result<Option<M::When>, M::Error> {
-        self.above.wanted = matches!(page.to, Place::Slot(_)).then_some(page.lpn);
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &mut self.above, self.clean, io);
-        let read = store.read(PageRead { lpn: Lpn::new(slot.get()), ..page }, after);
-        self.above.wanted = None;
-        read
-    }
-
-    /// Write a page of the request. Returns `None` if it goes past the cache to the disk.
-    #[inline]
-    pub(crate) fn write<M: TierMedia, H: GcHook>(
-        &mut self,
-        page: PageWrite,
-        after: M::When,
-        io: &mut TierIo<'_, M, H>,
-    ) -> Result<Option<M::When>, M::Error> {
-        let (lpn, whole) = (page.lpn, page.coverage == Coverage::Full);
-        let of_host = Self::is_of_host(&page);
-        self.comes_down(lpn, of_host);
-        let found = self.replacer.cache.lookup(lpn);
-        if self.passes(found, whole, self.bypass && of_host) {
-            self.counters.bypassed_writes_pages += 1;
-            if let Some(tracker) = &mut self.tracker {
-                tracker.forget(lpn);
-            }
-            let cache = &self.replacer.cache;
-            if let Some(slot) = found.filter(|&slot| cache.is_dirty(slot) && !cache.is_pinned(slot)) {
-                // Pinned, so that no group includes it: that would race with this write.
-                self.replacer.pin(slot);
-            }
-            return Ok(None);
-        }
-        if let Some(tracker) = &mut self.tracker {
-            tracker.write(lpn);
-        }
-        self.fetches.cancel(lpn, 1);
-        let was_dirty = found.is_some_and(|slot| self.replacer.cache.is_dirty(slot));
-        if was_dirty {
-            self.counters.write_hits_pages += 1;
-        } else {
-            self.counters.write_misses_pages += 1;
-        }
-        let (mut from, mut after) = (page.from, after);
-        let slot = if let Some(slot) = found {
-            if !whole && let Some(read) = self.read_merged(slot, after, io)? {
-                (from, after) = (Place::Merged, read);
-            }
-            self.replacer.write(slot);
-            slot
-        } else {
-            if self.replacer.cache.is_full() {
-                let slot = self.replacer.clean_victim().expect("it was asked whether there is one");
-                self.drop_clean(slot);
-            }
-            let slot = self.replacer.insert(lpn, true);
-            self.enters(lpn, slot);
-            slot
-        };
-        let stream = if page.stream == WriteStream::Evict { WriteStream::Host } else { page.stream };
-        let done = self.program(slot, from, (page.cause, stream), after, io)?;
-        if self.writes_through {
-            // It stays until the disk has it.
-            self.replacer.pin(slot);
-        }
-        // The page is dirty, so GC keeps it.
-        self.keep_limits(0, io)?;
-        Ok(Some(done))
     }
 
     /// Whether a write goes past the cache. What leaves a cache above does so only where there is no room: from there on only the
@@ -466,39 +284,176 @@ impl Tier {
             }
         }
     }
+}
 
-    fn read_merged<M: TierMedia, H: GcHook>(
+impl<M: TierMedia, H: GcHook> TierAtWork<'_, M, H> {
+    /// The map of what is cached, and the access to its pages in flash.
+    #[inline(always)]
+    fn store(&mut self) -> (&mut MappingManager, Store<'_, M, H>) {
+        let Tier { ftl, replacer, above, clean, mapping, .. } = &mut *self.tier;
+        let Self { media, hook, start, .. } = self;
+        (mapping, Store { replacer, above, ftl, clean: *clean, hook, media, start: *start })
+    }
+
+    /// Do one step of background work on a die that is idle at `io.start`. Returns false if there is none.
+    pub(crate) fn work_idle(&mut self, die: DieId) -> Result<bool, M::Error> {
+        self.store().1.work_idle(die)
+    }
+
+    /// Let time pass for flash: data of fast programs is refreshed.
+    pub(crate) fn pass_time(&mut self, now: Time) -> Result<(), M::Error> {
+        if self.tier.ftl.refreshes() {
+            self.store().1.pass_time(now)?;
+        }
+        Ok(())
+    }
+
+    /// End a request: begin the evictions that it and the current limits require.
+    pub(crate) fn end(&mut self) -> Result<(), M::Error> {
+        if std::mem::take(&mut self.tier.period_ends) {
+            self.tier.divide();
+        }
+        if !self.tier.trimmed.is_empty() {
+            self.forget_trimmed()?;
+        }
+        self.keep_limits(0)?;
+        self.tier.bypass = false;
+        self.destage_to_shrink()
+    }
+
+    /// Read a page of the request. A request that bypasses the cache does not join a fetch, since that would
+    /// split its transfer.
+    #[inline]
+    pub(crate) fn read(&mut self, page: PageRead, after: M::When) -> Result<Served<M::When>, M::Error> {
+        let found = self.tier.replacer.cache.lookup(page.lpn);
+        let dirty = found.is_some_and(|slot| self.tier.replacer.cache.is_dirty(slot));
+        let leaving = self.tier.above.newest_leaving(page.lpn);
+        if self.tier.bypass {
+            self.tier.counters.bypassed_reads_pages += 1;
+            if let Some(job) = leaving {
+                return Ok(Served::Joined(job));
+            }
+            // A part written above needs the rest now.
+            let done = match found.filter(|_| dirty || matches!(page.to, Place::Slot(_))) {
+                Some(slot) => self.read_slot(slot, page, after)?,
+                None => None,
+            };
+            return Ok(done.map_or(Served::Disk, Served::Flash));
+        }
+        if let Some(tracker) = &mut self.tier.tracker {
+            tracker.read(page.lpn, dirty);
+        }
+        if let Some(slot) = found.filter(|_| leaving.is_none()) {
+            self.tier.replacer.touch(slot);
+            if let Some(done) = self.read_slot(slot, page, after)? {
+                if dirty {
+                    self.tier.counters.read_hits_dirty_pages += 1;
+                } else {
+                    self.tier.counters.read_hits_clean_pages += 1;
+                }
+                return Ok(Served::Flash(done));
+            }
+        }
+        self.tier.counters.read_misses_pages += 1;
+        Ok(leaving.or_else(|| self.tier.fetches.bringing(page.lpn)).map_or(Served::Disk, |job| {
+            self.tier.counters.joined_reads_pages += 1;
+            Served::Joined(job)
+        }))
+    }
+
+    /// `None` if GC drops the page before the read.
+    #[inline]
+    fn read_slot(
         &mut self,
         slot: SlotId,
+        page: PageRead,
         after: M::When,
-        io: &mut TierIo<'_, M, H>,
     ) -> Result<Option<M::When>, M::Error> {
+        self.tier.above.wanted = matches!(page.to, Place::Slot(_)).then_some(page.lpn);
+        let (_, mut store) = self.store();
+        let read = store.read(PageRead { lpn: Lpn::new(slot.get()), ..page }, after);
+        self.tier.above.wanted = None;
+        read
+    }
+
+    /// Write a page of the request. Returns `None` if it goes past the cache to the disk.
+    #[inline]
+    pub(crate) fn write(&mut self, page: PageWrite, after: M::When) -> Result<Option<M::When>, M::Error> {
+        let (lpn, whole) = (page.lpn, page.coverage == Coverage::Full);
+        let of_host = Tier::is_of_host(&page);
+        self.tier.comes_down(lpn, of_host);
+        let found = self.tier.replacer.cache.lookup(lpn);
+        if self.tier.passes(found, whole, self.tier.bypass && of_host) {
+            self.tier.counters.bypassed_writes_pages += 1;
+            if let Some(tracker) = &mut self.tier.tracker {
+                tracker.forget(lpn);
+            }
+            let cache = &self.tier.replacer.cache;
+            if let Some(slot) = found.filter(|&slot| cache.is_dirty(slot) && !cache.is_pinned(slot)) {
+                // Pinned, so that no group includes it: that would race with this write.
+                self.tier.replacer.pin(slot);
+            }
+            return Ok(None);
+        }
+        if let Some(tracker) = &mut self.tier.tracker {
+            tracker.write(lpn);
+        }
+        self.tier.fetches.cancel(lpn, 1);
+        let was_dirty = found.is_some_and(|slot| self.tier.replacer.cache.is_dirty(slot));
+        if was_dirty {
+            self.tier.counters.write_hits_pages += 1;
+        } else {
+            self.tier.counters.write_misses_pages += 1;
+        }
+        let (mut from, mut after) = (page.from, after);
+        let slot = if let Some(slot) = found {
+            if !whole && let Some(read) = self.read_merged(slot, after)? {
+                (from, after) = (Place::Merged, read);
+            }
+            self.tier.replacer.write(slot);
+            slot
+        } else {
+            if self.tier.replacer.cache.is_full() {
+                let slot = self.tier.replacer.clean_victim().expect("it was asked whether there is one");
+                self.tier.drop_clean(slot);
+            }
+            let slot = self.tier.replacer.insert(lpn, true);
+            self.tier.enters(lpn, slot);
+            slot
+        };
+        let stream = if page.stream == WriteStream::Evict { WriteStream::Host } else { page.stream };
+        let done = self.program(slot, from, (page.cause, stream), after)?;
+        if self.tier.writes_through {
+            // It stays until the disk has it.
+            self.tier.replacer.pin(slot);
+        }
+        // The page is dirty, so GC keeps it.
+        self.keep_limits(0)?;
+        Ok(Some(done))
+    }
+
+    fn read_merged(&mut self, slot: SlotId, after: M::When) -> Result<Option<M::When>, M::Error> {
         // A clean page must not be dropped between this and the write.
-        self.replacer.write(slot);
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &mut self.above, self.clean, io);
+        self.tier.replacer.write(slot);
+        let (_, mut store) = self.store();
         store.read(PageRead { lpn: Lpn::new(slot.get()), to: Place::Merged, cause: Cause::Host }, after)
     }
 
     #[inline]
-    fn program<M: TierMedia, H: GcHook>(
+    fn program(
         &mut self,
         slot: SlotId,
         from: Place,
         (cause, stream): (Cause, WriteStream),
         after: M::When,
-        io: &mut TierIo<'_, M, H>,
     ) -> Result<M::When, M::Error> {
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &mut self.above, self.clean, io);
-        self.mapping.program(slot, from, cause, stream, after, &mut store)
+        let (mapping, mut store) = self.store();
+        mapping.program(slot, from, cause, stream, after, &mut store)
     }
 
-    fn forget<M: TierMedia, H: GcHook>(
-        &mut self,
-        pages: &[Lpn],
-        io: &mut TierIo<'_, M, H>,
-    ) -> Result<M::When, M::Error> {
-        let start = io.start;
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &mut self.above, self.clean, io);
-        self.mapping.forget(pages, start, &mut store)
+    fn forget(&mut self, pages: &[Lpn]) -> Result<M::When, M::Error> {
+        let start = self.start;
+        let (mapping, mut store) = self.store();
+        mapping.forget(pages, start, &mut store)
     }
 }

@@ -1,6 +1,6 @@
 //! Resizing: the partition of flash at the end of a period, and evictions that keep the caches within their limits.
 
-use super::{Tier, TierIo};
+use super::{Tier, TierAtWork};
 use crate::media::TierMedia;
 use crate::meter::DiskUse;
 use crate::page_replacer::{EvictionId, Excess};
@@ -39,19 +39,22 @@ impl Tier {
         }
     }
 
+    /// Whether a group is destaged only to shrink the write cache, so that it yields to other transfers.
+    pub(crate) fn yields(&self, id: EvictionId) -> bool {
+        self.shrinking_group == Some(id)
+    }
+}
+
+impl<M: TierMedia, H: GcHook> TierAtWork<'_, M, H> {
     /// Evict pages beyond the limits, before `coming` clean pages are inserted.
     #[inline]
-    pub(super) fn keep_limits<M: TierMedia, H: GcHook>(
-        &mut self,
-        coming: u32,
-        io: &mut TierIo<'_, M, H>,
-    ) -> Result<(), M::Error> {
+    pub(super) fn keep_limits(&mut self, coming: u32) -> Result<(), M::Error> {
         loop {
-            match self.replacer.excess(self.resizer.limits(), coming) {
+            match self.tier.replacer.excess(self.tier.resizer.limits(), coming) {
                 Excess::Nothing => return Ok(()),
-                Excess::Clean(slot) => self.drop_clean(slot),
+                Excess::Clean(slot) => self.tier.drop_clean(slot),
                 Excess::Dirty => {
-                    self.destage(io)?;
+                    self.destage()?;
                 }
             }
         }
@@ -59,20 +62,14 @@ impl Tier {
 
     /// Destage a group if the write cache must shrink, one group at a time.
     #[inline]
-    pub(super) fn destage_to_shrink<M: TierMedia, H: GcHook>(
-        &mut self,
-        io: &mut TierIo<'_, M, H>,
-    ) -> Result<(), M::Error> {
-        if self.shrinking_group.is_none() && self.resizer.shrinks_by_group(self.replacer.dirty_pages()) {
-            let before = self.counters.destages_pages;
-            self.shrinking_group = self.destage(io)?;
-            self.counters.given_up_pages += self.counters.destages_pages - before;
+    pub(super) fn destage_to_shrink(&mut self) -> Result<(), M::Error> {
+        if self.tier.shrinking_group.is_none()
+            && self.tier.resizer.shrinks_by_group(self.tier.replacer.dirty_pages())
+        {
+            let before = self.tier.counters.destages_pages;
+            self.tier.shrinking_group = self.destage()?;
+            self.tier.counters.given_up_pages += self.tier.counters.destages_pages - before;
         }
         Ok(())
-    }
-
-    /// Whether a group is destaged only to shrink the write cache, so that it yields to other transfers.
-    pub(crate) fn yields(&self, id: EvictionId) -> bool {
-        self.shrinking_group == Some(id)
     }
 }

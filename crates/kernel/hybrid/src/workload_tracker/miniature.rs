@@ -154,11 +154,6 @@ impl Miniature {
             sized.misses *= kept;
         }
     }
-
-    fn heap_bytes(&self) -> usize {
-        let caches: usize = self.caches.iter().map(|sized| sized.cache.heap_bytes()).sum();
-        caches + self.caches.capacity() * size_of::<Sized>()
-    }
 }
 
 /// Miniature caches of all sizes over a sample of the disk.
@@ -214,10 +209,6 @@ impl Sampled {
     /// Multiply all counts by `kept`.
     pub(super) fn fade(&mut self, kept: f64) {
         self.miniature.fade(kept);
-    }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.miniature.heap_bytes() + self.sample.drawn.capacity()
     }
 }
 

@@ -64,7 +64,6 @@ impl Ghosts {
         fn use_page(&mut self, lpn: Lpn) -> bool;
         fn forget(&mut self, lpn: Lpn);
         fn fade(&mut self, kept: f64);
-        fn heap_bytes(&self) -> usize;
     }
 
     /// The hits of caches of one segment, two …, among `uses` uses. They never fall with the size.
@@ -207,11 +206,6 @@ impl WorkloadTracker {
         self.writes.fade(self.kept);
         self.write_hits *= self.kept;
         self.read_hits_of_writes *= self.kept;
-    }
-
-    /// The heap memory in bytes.
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.reads.ghosts.heap_bytes() + self.writes.ghosts.heap_bytes()
     }
 }
 

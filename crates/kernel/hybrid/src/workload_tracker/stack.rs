@@ -164,15 +164,6 @@ impl Stack {
             segment.hits *= kept;
         }
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.order.heap_bytes()
-            + self.segment_of.heap_bytes()
-            + self.page_of.heap_bytes()
-            + self.index.heap_bytes()
-            + self.free.capacity() * size_of::<Ghost>()
-            + self.segments.capacity() * size_of::<Segment>()
-    }
 }
 
 #[cfg(test)]

@@ -306,7 +306,7 @@ impl Driver {
     fn idle(&mut self, steps: u32) {
         for _ in 0..steps {
             let die = DieId::new(0);
-            let has_work = Level::<Fragile>::has_idle_work(&self.level, die);
+            let has_work = Level::<Fragile>::ftl(&self.level).has_idle_work(die);
             assert!(!has_work || matches!(self.setup.gc.mode, GcMode::Background { .. }));
             let worked = self.act(|level, io| level.work_idle(die, io));
             self.media.count("steps of GC in idle time", u64::from(worked == Ok(true)));

@@ -41,7 +41,7 @@ use super::sole_copies::SoleCopies;
 use super::{CooperationScheme, Event, Needs, Scheme, Setting};
 use crate::cooperates::{Cached, Cooperates, Message};
 use coflash_base::measure::Report;
-use coflash_base::policy::NoParameters;
+use coflash_base::policy::{NoParameters, Parameters};
 use coflash_base::read::number_or_text;
 use coflash_base::{Amount, Lpn, Misfit, Policy, Save};
 use coflash_cache::{Cache, SlotId};
@@ -50,7 +50,6 @@ use coflash_media::Memory;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
-use std::fmt;
 use std::marker::PhantomData;
 
 /// The weight of a removable page in a victim's cost.
@@ -99,42 +98,26 @@ impl JsonSchema for RemovableWeight {
     }
 }
 
-/// Parameters of `cdm`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct CdmConfig {
-    /// The weight of a removable page in a victim's cost: from 0 (free) to 1 (as any valid page), or the expected cost
-    /// of dropping it, the same for all pages ("adaptive") or by the time since the last use of each ("by-age"). With
-    /// an expected cost, GC copies a page if dropping it costs no less than a copy.
-    pub removable_weight: RemovableWeight,
-    /// The write stream of a dropped page that is evicted unmodified: "evict" (as any evicted page), or "gc" (with GC's
-    /// copies, since it is as cold).
-    pub rewrite_stream: WriteStream,
-    /// The bound on sole copies in the cache, dirty or dropped: bytes or a share of the cache. At the bound GC copies
-    /// instead of dropping, and a write waits until an older sole copy is in flash. Without it, all of the cache.
-    pub sole_copies_max: Option<Amount>,
-}
-
-impl Default for CdmConfig {
-    fn default() -> Self {
-        Self {
-            removable_weight: RemovableWeight::Fixed(1.0),
-            rewrite_stream: WriteStream::Evict,
-            sole_copies_max: None,
-        }
+coflash_base::config! {
+    /// Parameters of `cdm`.
+    pub struct CdmConfig {
+        /// The weight of a removable page in a victim's cost: from 0 (free) to 1 (as any valid page), or the expected cost
+        /// of dropping it, the same for all pages ("adaptive") or by the time since the last use of each ("by-age"). With
+        /// an expected cost, GC copies a page if dropping it costs no less than a copy.
+        pub removable_weight: RemovableWeight = RemovableWeight::Fixed(1.0),
+        /// The write stream of a dropped page that is evicted unmodified: "evict" (as any evicted page), or "gc" (with GC's
+        /// copies, since it is as cold).
+        pub rewrite_stream: WriteStream = WriteStream::Evict,
+        /// The bound on sole copies in the cache, dirty or dropped: bytes or a share of the cache. At the bound GC copies
+        /// instead of dropping, and a write waits until an older sole copy is in flash. Without it, all of the cache.
+        pub sole_copies_max: Option<Amount>,
     }
 }
 
 /// A scheme of the table at the top of the file.
 pub trait CdmVariant: Clone {
     /// The parameters.
-    type Config: Clone
-        + fmt::Debug
-        + Default
-        + PartialEq
-        + Serialize
-        + serde::de::DeserializeOwned
-        + JsonSchema;
+    type Config: Parameters;
     /// The name in scenarios.
     const NAME: &'static str;
     /// A summary in one sentence.
@@ -210,10 +193,6 @@ impl<V: CdmVariant> Policy for Cdm<V> {
     type Config = V::Config;
     const SUMMARY: &'static str = V::SUMMARY;
     const SOURCE: &'static str = "Lee, Kim, Bahn & Noh, MSST 2016, section 3";
-
-    fn needs() -> String {
-        <Self as CooperationScheme>::memory(&V::Config::default()).text()
-    }
 }
 
 impl<V: CdmVariant> Cdm<V> {
@@ -464,10 +443,6 @@ impl<V: CdmVariant> Scheme for Cdm<V> {
         if V::KNOWS_HOST {
             report.add(&self.shadows);
         }
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.predictor.as_ref().map_or(0, RewritePredictor::heap_bytes) + self.sole_copies.heap_bytes()
     }
 
     /// Every page is in S0, S1 or S2, or was never written. Flash keeps old data only if it is not told.

@@ -21,32 +21,20 @@ use coflash_base::measure::Report;
 use coflash_base::{Duration, Lpn, Misfit, Policy, Save, Share};
 use coflash_cache::Cache;
 use coflash_ftl::{Decision, Ftl, Marks, Requirements};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
 
-/// Parameters of `cdm-consistent`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(deny_unknown_fields, default)]
-pub struct CdmConsistentConfig {
-    /// Simulated time between commits. A flush by the host commits, too.
-    pub commit_interval: Duration,
-    /// Checkpointing begins when fewer slots than this share of the cache are free, or hold clean pages about to leave.
-    pub low_watermark: Share,
-    /// Checkpointing ends when this share of the cache is free, or holds clean pages about to leave.
-    pub high_watermark: Share,
-    /// The number of trims that can wait for their commit, from 1 to 65535. One more causes an early commit.
-    pub deletions_max: NonZeroU16,
-}
-
-impl Default for CdmConsistentConfig {
-    fn default() -> Self {
-        Self {
-            commit_interval: Duration { ns: 5_000_000_000 },
-            low_watermark: Share::percent(5),
-            high_watermark: Share::percent(10),
-            deletions_max: NonZeroU16::new(1024).expect("not zero"),
-        }
+coflash_base::config! {
+    /// Parameters of `cdm-consistent`.
+    #[derive(Save)]
+    pub struct CdmConsistentConfig {
+        /// Simulated time between commits. A flush by the host commits, too.
+        pub commit_interval: Duration = Duration { ns: 5_000_000_000 },
+        /// Checkpointing begins when fewer slots than this share of the cache are free, or hold clean pages about to leave.
+        pub low_watermark: Share = Share::percent(5),
+        /// Checkpointing ends when this share of the cache is free, or holds clean pages about to leave.
+        pub high_watermark: Share = Share::percent(10),
+        /// The number of trims that can wait for their commit, from 1 to 65535. One more causes an early commit.
+        pub deletions_max: NonZeroU16 = NonZeroU16::new(1024).expect("not zero"),
     }
 }
 
@@ -72,10 +60,6 @@ impl Policy for CdmConsistent {
     type Config = CdmConsistentConfig;
     const SUMMARY: &'static str = "As cdm, and after a crash every page reads back as of the last commit.";
     const SOURCE: &'static str = "Lee, Kim, Bahn & Noh, MSST 2016, section 4";
-
-    fn needs() -> String {
-        <Self as CooperationScheme>::memory(&CdmConsistentConfig::default()).text()
-    }
 }
 
 impl CooperationScheme for CdmConsistent {
@@ -127,10 +111,6 @@ impl Scheme for CdmConsistent {
 
     /// Nothing: the counters are those of the cache's commits.
     fn report(&self, _: &mut Report) {}
-
-    fn heap_bytes(&self) -> usize {
-        0
-    }
 
     /// Nothing: the states depend on the commits, and the cache checks them.
     fn assert_invariants(&self, _: &Cache, _: &Ftl) {}

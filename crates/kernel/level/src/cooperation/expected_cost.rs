@@ -26,34 +26,20 @@ use super::moving::{MoveRule, Seen};
 use super::write_history::{Past, WriteHistory};
 use coflash_base::{Amount, IdVec, Lpn, Misfit, Save};
 use coflash_ftl::{Ftl, WriteStream};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Parameters of `expected-cost`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ExpectedCostConfig {
-    /// The weight of a removable page in a victim's cost, as under `cdm`.
-    pub removable_weight: RemovableWeight,
-    /// The write stream of a page that is evicted unmodified after GC has dropped or moved it, as under `cdm`.
-    pub rewrite_stream: WriteStream,
-    /// The bound on sole copies in the cache, as under `cdm`.
-    pub sole_copies_max: Option<Amount>,
-    /// Whether pages may move into the cache. Otherwise the scheme is `cdm`.
-    pub moves_in: bool,
-    /// The cost of a read from flash in programs.
-    pub read_weight: f64,
-}
-
-impl Default for ExpectedCostConfig {
-    fn default() -> Self {
-        Self {
-            removable_weight: RemovableWeight::Adaptive,
-            rewrite_stream: WriteStream::Gc,
-            sole_copies_max: None,
-            moves_in: true,
-            read_weight: 0.0,
-        }
+coflash_base::config! {
+    /// Parameters of `expected-cost`.
+    pub struct ExpectedCostConfig {
+        /// The weight of a removable page in a victim's cost, as under `cdm`.
+        pub removable_weight: RemovableWeight = RemovableWeight::Adaptive,
+        /// The write stream of a page that is evicted unmodified after GC has dropped or moved it, as under `cdm`.
+        pub rewrite_stream: WriteStream = WriteStream::Gc,
+        /// The bound on sole copies in the cache, as under `cdm`.
+        pub sole_copies_max: Option<Amount>,
+        /// Whether pages may move into the cache. Otherwise the scheme is `cdm`.
+        pub moves_in: bool = true,
+        /// The cost of a read from flash in programs.
+        pub read_weight: f64 = 0.0,
     }
 }
 
@@ -261,10 +247,6 @@ impl MoveRule for ExpectedCost {
     fn attach(&mut self, ftl: &Ftl) {
         self.flash_pages = f64::from(ftl.data_pages());
         self.block_pages = f64::from(ftl.data_pages_per_block());
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.questions.heap_bytes()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::cooperates::{Cached, Cooperates};
 use coflash_base::measure::Report;
-use coflash_base::{Lpn, Misfit, Save};
+use coflash_base::{Lpn, Misfit, PolicyInfo, Save};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Decision, Ftl, Marks, Requirements, Weight, Weights, WriteStream};
 use coflash_media::Memory;
@@ -179,9 +179,6 @@ pub trait Scheme {
     /// Add the counters of this scheme.
     fn report(&self, report: &mut Report);
 
-    /// The heap memory of the scheme's tables in bytes.
-    fn heap_bytes(&self) -> usize;
-
     /// Panic unless cache and flash are consistent under the scheme. For tests, between requests.
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl);
 }
@@ -202,6 +199,16 @@ pub trait CooperationScheme: Scheme + coflash_base::Policy {
 }
 
 impl CooperationConfig {
+    /// The table of the family, with the memory that each scheme takes.
+    ///
+    /// # Panics
+    /// Never: each name is one of the family's.
+    #[must_use]
+    pub fn table_with_needs() -> Vec<PolicyInfo> {
+        let needs = |name| Self::by_name(name).expect("a name of the family").memory().text();
+        Self::table().into_iter().map(|info| PolicyInfo { needs: needs(info.name), ..info }).collect()
+    }
+
     /// The scheme's requirements on the FTL.
     #[must_use]
     pub fn requirements(&self) -> Requirements {
@@ -237,7 +244,6 @@ impl Scheme for Cooperation {
         fn discards<B: Cooperates>(&mut self, page: Cached, in_flush: bool, below: &mut B) -> bool;
         fn knows(&self) -> Marks;
         fn report(&self, report: &mut Report);
-        fn heap_bytes(&self) -> usize;
         fn assert_invariants(&self, cache: &Cache, ftl: &Ftl);
     }
 }

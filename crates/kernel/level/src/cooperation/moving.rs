@@ -12,14 +12,11 @@ use super::write_history::WriteHistory;
 use super::{CooperationScheme, Event, Needs, Scheme, Setting};
 use crate::cooperates::{Cached, Cooperates};
 use coflash_base::measure::Report;
+use coflash_base::policy::Parameters;
 use coflash_base::{List, Lpn, Misfit, Policy, Save};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Decision, Ftl, Marks, Requirements, Weights, WriteStream};
 use coflash_media::{Memory, Slot};
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use std::fmt::Debug;
 
 coflash_base::measures! {
     /// Pages of GC's victims that were moved into the cache instead of being copied. They are among the pages dropped by GC.
@@ -34,7 +31,7 @@ coflash_base::measures! {
 /// The rule of a scheme: which pages move in.
 pub trait MoveRule: Clone {
     /// The parameters.
-    type Config: Clone + Debug + Default + PartialEq + Serialize + DeserializeOwned + JsonSchema;
+    type Config: Parameters;
     /// The name in scenarios.
     const NAME: &'static str;
     /// A summary in one sentence.
@@ -77,11 +74,6 @@ pub trait MoveRule: Clone {
     /// Adapt to the FTL below the cache.
     fn attach(&mut self, ftl: &Ftl) {
         let _ = ftl;
-    }
-
-    /// The heap memory in bytes.
-    fn heap_bytes(&self) -> usize {
-        0
     }
 }
 
@@ -202,10 +194,6 @@ impl<R: MoveRule> Policy for Moving<R> {
     type Config = R::Config;
     const SUMMARY: &'static str = R::SUMMARY;
     const SOURCE: &'static str = R::SOURCE;
-
-    fn needs() -> String {
-        <Self as CooperationScheme>::memory(&R::Config::default()).text()
-    }
 }
 
 impl<R: MoveRule> CooperationScheme for Moving<R> {
@@ -314,13 +302,6 @@ impl<R: MoveRule> Scheme for Moving<R> {
         if let Some(mover) = &self.mover {
             report.add(&mover.counters);
         }
-    }
-
-    fn heap_bytes(&self) -> usize {
-        let of = |mover: &Mover<R>| {
-            mover.rule.heap_bytes() + mover.history.heap_bytes() + mover.clean.heap_bytes()
-        };
-        self.cdm.heap_bytes() + self.mover.as_ref().map_or(0, of)
     }
 
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {

@@ -19,10 +19,6 @@ impl Policy for None {
     type Config = NoParameters;
     const SUMMARY: &'static str = "Flash knows nothing of the cache (NVM-basic).";
     const SOURCE: &'static str = "Lee et al., MSST 2016, section 5 (baseline)";
-
-    fn needs() -> String {
-        <Self as CooperationScheme>::memory(&NoParameters {}).text()
-    }
 }
 
 impl CooperationScheme for None {
@@ -49,10 +45,6 @@ impl Scheme for None {
     fn happened<B: Cooperates>(&mut self, _: Event, _: Cached, _: &mut Cache, _: &mut B) {}
 
     fn report(&self, _: &mut Report) {}
-
-    fn heap_bytes(&self) -> usize {
-        0
-    }
 
     /// No page is marked or dropped, and every clean cached page is mapped.
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {

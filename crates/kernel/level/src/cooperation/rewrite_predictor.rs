@@ -172,10 +172,6 @@ impl RewritePredictor {
         }
     }
 
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.classes.heap_bytes()
-    }
-
     pub(crate) fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
         if self.classes.is_empty() {
             return;
@@ -236,7 +232,7 @@ mod tests {
             Some(page)
         }
 
-        fn with_flash<T>(&self, _: impl FnOnce(&Ftl) -> T) -> T {
+        fn flash(&self) -> &Ftl {
             unreachable!("flash is not looked at")
         }
     }

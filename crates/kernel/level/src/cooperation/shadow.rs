@@ -39,7 +39,7 @@
 use super::{CooperationScheme, Event, Needs, Scheme, Setting};
 use crate::cooperates::{Cached, Cooperates, Message};
 use coflash_base::measure::Report;
-use coflash_base::policy::NoParameters;
+use coflash_base::policy::{NoParameters, Parameters};
 use coflash_base::{Lpn, Misfit, Policy, Save};
 use coflash_cache::Cache;
 use coflash_ftl::{CopySource, Decision, Ftl, Marks, Requirements, Weight, Weights, WriteStream};
@@ -87,35 +87,23 @@ pub struct SeparationConfig {
     pub shadows: Shadows,
 }
 
-/// Parameters of `delay`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct DelayConfig {
-    /// The shadows that make a block a worse victim.
-    pub shadows: Shadows,
-    /// The additional weight of a shadow in a victim's cost, compared with any valid page: from 0 to 15, rounded to the
-    /// nearest sixteenth.
-    pub lambda: f64,
-}
-
-impl Default for DelayConfig {
-    fn default() -> Self {
-        Self { shadows: Shadows::default(), lambda: 1.0 }
+coflash_base::config! {
+    /// Parameters of `delay`.
+    pub struct DelayConfig {
+        /// The shadows that make a block a worse victim.
+        pub shadows: Shadows,
+        /// The additional weight of a shadow in a victim's cost, compared with any valid page: from 0 to 15, rounded to the
+        /// nearest sixteenth.
+        pub lambda: f64 = 1.0,
     }
 }
 
-/// Parameters of `zgc`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ZgcConfig {
-    /// The additional weight of a shadow in a victim's cost, compared with any valid page: from 0 to 15, rounded to the
-    /// nearest sixteenth.
-    pub lambda: f64,
-}
-
-impl Default for ZgcConfig {
-    fn default() -> Self {
-        Self { lambda: 1.0 }
+coflash_base::config! {
+    /// Parameters of `zgc`.
+    pub struct ZgcConfig {
+        /// The additional weight of a shadow in a victim's cost, compared with any valid page: from 0 to 15, rounded to the
+        /// nearest sixteenth.
+        pub lambda: f64 = 1.0,
     }
 }
 
@@ -149,13 +137,7 @@ pub(crate) struct Features {
 /// A named combination of features.
 pub trait ShadowVariant: Clone {
     /// The parameters.
-    type Config: Clone
-        + std::fmt::Debug
-        + Default
-        + PartialEq
-        + Serialize
-        + serde::de::DeserializeOwned
-        + JsonSchema;
+    type Config: Parameters;
     /// A summary in one sentence.
     const SUMMARY: &'static str;
     /// The features with these parameters.
@@ -296,10 +278,6 @@ impl<P: ShadowVariant> Policy for Shadow<P> {
     type Config = P::Config;
     const SUMMARY: &'static str = P::SUMMARY;
     const SOURCE: &'static str = "ShadowGC, DATE 2018";
-
-    fn needs() -> String {
-        <Self as CooperationScheme>::memory(&P::Config::default()).text()
-    }
 }
 
 impl Features {
@@ -412,10 +390,6 @@ impl<P: ShadowVariant> Scheme for Shadow<P> {
 
     fn report(&self, report: &mut Report) {
         report.add(&self.counters);
-    }
-
-    fn heap_bytes(&self) -> usize {
-        0
     }
 
     /// A page has the device mark if and only if it is mapped and dirty in the device's buffer.

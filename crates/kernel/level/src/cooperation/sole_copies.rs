@@ -104,10 +104,6 @@ impl SoleCopies {
         if self.near_bound { Weights::all(Weight::FULL) } else { weights }
     }
 
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.recent.heap_bytes()
-    }
-
     pub(crate) fn assert_invariants(&self, cache: &Cache) {
         assert!(cache.dirty_len() <= self.max, "{} sole copies, {} allowed", cache.dirty_len(), self.max);
         let (now, peak) = (cache.dirty_len(), self.counters.peak_pages);

@@ -83,10 +83,6 @@ impl WriteHistory {
             self.kept += (f64::from(age) - self.kept) * Self::NEW;
         }
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.pages.heap_bytes()
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! The link, and the host's side of it, in a scenario.
 
 use super::cost::LinkCost;
-use super::notice_queue::Sending;
-use coflash_base::{Bytes, Duration, Misfit, Share};
+use coflash_base::{Bytes, Duration, Misfit, Save, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -19,33 +18,21 @@ pub enum Sharing {
     Shared,
 }
 
-/// The link between host and device: a fixed cost per command and a cost per byte.
-///
-/// The data of a write crosses before its first page begins, the data of a read after its last page.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct LinkConfig {
-    /// Number of lanes.
-    pub lanes: u32,
-    /// Raw rate of one lane in bytes per second, before coding; "0B" for no cost per byte.
-    pub lane_rate: Bytes,
-    /// The share of the raw rate that carries data; the rest is coding overhead.
-    pub coding: Share,
-    /// Fixed cost of a command, whatever its size.
-    pub per_command: Duration,
-    /// Whether requests share the link.
-    pub sharing: Sharing,
-}
-
-impl Default for LinkConfig {
-    fn default() -> Self {
-        Self {
-            lanes: 1,
-            lane_rate: Bytes::ZERO,
-            coding: Share::ONE,
-            per_command: Duration::ZERO,
-            sharing: Sharing::default(),
-        }
+coflash_base::config! {
+    /// The link between host and device: a fixed cost per command and a cost per byte.
+    ///
+    /// The data of a write crosses before its first page begins, the data of a read after its last page.
+    pub struct LinkConfig {
+        /// Number of lanes.
+        pub lanes: u32 = 1,
+        /// Raw rate of one lane in bytes per second, before coding; "0B" for no cost per byte.
+        pub lane_rate: Bytes = Bytes::ZERO,
+        /// The share of the raw rate that carries data; the rest is coding overhead.
+        pub coding: Share = Share::ONE,
+        /// Fixed cost of a command, whatever its size.
+        pub per_command: Duration = Duration::ZERO,
+        /// Whether requests share the link.
+        pub sharing: Sharing,
     }
 }
 
@@ -76,7 +63,7 @@ impl LinkConfig {
 
 coflash_base::choice! {
     /// The way in which notices cross the link.
-    #[derive(Copy, Eq)]
+    #[derive(Copy, Eq, Save)]
     pub enum Notices {
         /// Each is a message; the host waits until it has arrived.
         Each,
@@ -150,28 +137,17 @@ impl Default for Protecting {
     }
 }
 
-/// The host's side of the link, when a cache or write buffer is in the host.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct HostConfig {
-    /// The way in which notices cross the link.
-    pub notices: Notices,
-    /// Size of a notice.
-    pub notice_size: Bytes,
-    /// How the host protects a page that GC wants to drop, before the erase.
-    pub protecting: Protecting,
-    /// The largest random delay of a message. With it, one message may overtake another.
-    pub jitter: Duration,
-}
-
-impl Default for HostConfig {
-    fn default() -> Self {
-        Self {
-            notices: Notices::default(),
-            notice_size: Bytes { count: 8 },
-            protecting: Protecting::default(),
-            jitter: Duration::ZERO,
-        }
+coflash_base::config! {
+    /// The host's side of the link, when a cache or write buffer is in the host.
+    pub struct HostConfig {
+        /// The way in which notices cross the link.
+        pub notices: Notices,
+        /// Size of a notice.
+        pub notice_size: Bytes = Bytes { count: 8 },
+        /// How the host protects a page that GC wants to drop, before the erase.
+        pub protecting: Protecting,
+        /// The largest random delay of a message. With it, one message may overtake another.
+        pub jitter: Duration = Duration::ZERO,
     }
 }
 
@@ -195,19 +171,5 @@ impl HostConfig {
     #[must_use]
     pub fn under_buffer(&self) -> Self {
         Self { protecting: Protecting::default(), ..self.clone() }
-    }
-
-    /// The way in which notices are sent, with its limits.
-    #[must_use]
-    pub(super) fn sending(&self) -> Sending {
-        match self.notices {
-            Notices::Each => Sending::Each,
-            Notices::Batched { max, wait } => Sending::Batched { notices_max: max, wait_max: wait },
-            Notices::Piggybacked { bytes_max } => {
-                let notices = bytes_max.count / self.notice_size.count.max(1);
-                let notices = u32::try_from(notices).unwrap_or(u32::MAX);
-                Sending::Piggybacked { notices_max: NonZeroU32::new(notices).unwrap_or(NonZeroU32::MIN) }
-            }
-        }
     }
 }

@@ -57,7 +57,7 @@ use coflash_ftl::{Ftl, GcHook, Io, Marks, PageRead, PageWrite, Weights};
 use coflash_media::{DieId, Media, Place};
 use hook::AcrossLink;
 use notice::ToHost;
-use notice_queue::{DeliveryState, Sending, Ticket};
+use notice_queue::{DeliveryState, Ticket};
 use wire::{Said, Wire};
 
 /// A level across a link, below a cache or a write buffer of the host.
@@ -113,7 +113,7 @@ impl<L: Cooperates> Linked<L> {
     /// Post a notice. The sender waits if it is a message of its own.
     fn tell(&mut self, notice: Message) -> Ticket {
         let ticket = self.wire.to_device.post(notice, self.wire.now);
-        if self.wire.to_device.sending() == Sending::Each {
+        if self.wire.to_device.notices() == Notices::Each {
             self.wait_for(ticket);
         }
         ticket
@@ -362,10 +362,6 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         self.wire.report(report);
     }
 
-    fn heap_bytes(&self) -> usize {
-        self.below.heap_bytes() + self.wire.heap_bytes()
-    }
-
     fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error> {
         self.wire.disconnect();
         let start = io.start;
@@ -373,7 +369,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         below.restart(now, &mut inner)
     }
 
-    crate::forward_level!(below_dispatch: numbers rest);
+    crate::forward_level!(below_dispatch: logical_pages numbers rest);
 }
 
 /// The host's end: messages become notices.
@@ -514,12 +510,12 @@ impl<L: Cooperates> Cooperates for Linked<L> {
         std::mem::take(&mut self.wire.pending_wait)
     }
 
-    fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
-        self.below.with_flash(look)
+    fn flash(&self) -> &Ftl {
+        self.below.flash()
     }
 
     fn assert_agrees(&self, cache: &Cache, _: impl FnOnce(&Cache, &Ftl)) {
-        let seen = |ftl: &Ftl| ftl.mapped().filter_map(|page| self.below.seen_as(page)).collect::<Vec<_>>();
-        self.wire.assert_agrees(cache, &self.below, &self.below.with_flash(seen));
+        let seen = self.flash().mapped().filter_map(|page| self.below.seen_as(page));
+        self.wire.assert_agrees(cache, &self.below, &seen.collect::<Vec<_>>());
     }
 }

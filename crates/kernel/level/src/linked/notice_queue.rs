@@ -11,30 +11,11 @@
 //! A queue has no clock: the time is an argument of every call and never goes back. Messages arrive in the
 //! order of their arrival times. This differs from the order of sending if one takes longer than the next.
 
+use super::config::Notices;
 use super::cost::LinkCost;
 use coflash_base::measure::ratio;
 use coflash_base::{Duration, Save, Time};
 use std::collections::VecDeque;
-use std::num::NonZeroU32;
-
-/// The way in which notices are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
-pub(super) enum Sending {
-    /// Each at once, as a message of its own; the sender may wait for it ([`NoticeQueue::delivery_state`]).
-    Each,
-    /// Several in a message, sent when it is full or its oldest notice has waited for `wait_max`.
-    Batched {
-        /// The number of notices that makes a message full.
-        notices_max: NonZeroU32,
-        /// The longest wait of the oldest notice.
-        wait_max: Duration,
-    },
-    /// With commands that cross anyway, the oldest first. The rest wait for the next command.
-    Piggybacked {
-        /// The number of notices that a command takes along.
-        notices_max: NonZeroU32,
-    },
-}
 
 /// The number of a notice in its queue; its sender uses it as a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Save)]
@@ -90,7 +71,7 @@ struct UnderWay<N> {
 /// notices, and linear in the few notices under way.
 #[derive(Clone, Debug, Save)]
 pub(super) struct NoticeQueue<N> {
-    sending: Sending,
+    notices: Notices,
     cost: LinkCost,
     notice_bytes: u64,
     /// Waiting notices, the oldest first; `None` for a withdrawn one. The first is never withdrawn.
@@ -107,9 +88,9 @@ pub(super) struct NoticeQueue<N> {
 impl<N> NoticeQueue<N> {
     /// Create an empty queue.
     #[must_use]
-    pub(super) fn new(sending: Sending, cost: LinkCost, notice_bytes: u64) -> Self {
+    pub(super) fn new(notices: Notices, cost: LinkCost, notice_bytes: u64) -> Self {
         Self {
-            sending,
+            notices,
             cost,
             notice_bytes,
             waiting: VecDeque::new(),
@@ -129,21 +110,21 @@ impl<N> NoticeQueue<N> {
     /// The way in which notices are sent.
     #[inline]
     #[must_use]
-    pub(super) fn sending(&self) -> Sending {
-        self.sending
+    pub(super) fn notices(&self) -> Notices {
+        self.notices
     }
 
-    /// Post a notice. With [`Sending::Each`] it is under way at once.
+    /// Post a notice. With [`Notices::Each`] it is under way at once.
     pub(super) fn post(&mut self, notice: N, now: Time) -> Ticket {
         self.pass_time(now);
         let ticket = Ticket(self.first.0 + self.waiting.len() as u64);
         self.counters.posted += 1;
         self.waiting.push_back(Some((now, notice)));
         self.waiting_len += 1;
-        match self.sending {
-            Sending::Each => self.send(now),
-            Sending::Batched { notices_max, .. } if self.waiting_len >= notices_max.get() => self.send(now),
-            Sending::Batched { .. } | Sending::Piggybacked { .. } => {}
+        match self.notices {
+            Notices::Each => self.send(now),
+            Notices::Batched { max, .. } if self.waiting_len >= max.get() => self.send(now),
+            Notices::Batched { .. } | Notices::Piggybacked { .. } => {}
         }
         ticket
     }
@@ -181,11 +162,10 @@ impl<N> NoticeQueue<N> {
     /// Send a batch that is due, at its due time. Called before anything else at a new time.
     #[inline]
     pub(super) fn pass_time(&mut self, now: Time) {
-        if let (Sending::Batched { wait_max, .. }, Some(Some((since, _)))) =
-            (self.sending, self.waiting.front())
-            && *since + wait_max <= now
+        if let (Notices::Batched { wait, .. }, Some(Some((since, _)))) = (self.notices, self.waiting.front())
+            && *since + wait <= now
         {
-            let due = *since + wait_max;
+            let due = *since + wait;
             self.send(due);
         }
     }
@@ -193,8 +173,9 @@ impl<N> NoticeQueue<N> {
     /// Send waiting notices with a command; they arrive with it. Returns the time that they add to the
     /// command.
     pub(super) fn piggyback(&mut self, now: Time) -> Duration {
-        let Sending::Piggybacked { notices_max } = self.sending else { return Duration::ZERO };
-        let taken = self.waiting_len.min(notices_max.get());
+        let Notices::Piggybacked { bytes_max } = self.notices else { return Duration::ZERO };
+        let most = (bytes_max.count / self.notice_bytes.max(1)).max(1);
+        let taken = most.min(self.waiting_len.into()) as u32;
         if taken == 0 {
             return Duration::ZERO;
         }
@@ -240,13 +221,6 @@ impl<N> NoticeQueue<N> {
         waiting.chain(self.under_way.iter().map(|sent| &sent.notice))
     }
 
-    /// The heap memory in bytes.
-    #[must_use]
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.waiting.capacity() * size_of::<Option<(Time, N)>>()
-            + self.under_way.capacity() * size_of::<UnderWay<N>>()
-    }
-
     /// Send the oldest `notices` notices. `heard` is the time of their delivery for the counters, `arrival`
     /// the time at which the receiver sees them.
     fn depart(&mut self, notices: u32, bytes: u64, takes: Duration, heard: Time, arrival: Time) {
@@ -282,7 +256,8 @@ impl<N> NoticeQueue<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coflash_base::Seed;
+    use coflash_base::{Bytes, Seed};
+    use std::num::NonZeroU32;
 
     const NOTICE_BYTES: u64 = 10;
 
@@ -295,16 +270,16 @@ mod tests {
     }
 
     /// A message takes 100 ns and 1 ns a byte.
-    fn queue(sending: Sending) -> NoticeQueue<u32> {
-        NoticeQueue::new(sending, LinkCost::new(ns(100), 1.0), NOTICE_BYTES)
+    fn queue(notices: Notices) -> NoticeQueue<u32> {
+        NoticeQueue::new(notices, LinkCost::new(ns(100), 1.0), NOTICE_BYTES)
     }
 
-    fn batched(notices: u32, wait: u64) -> Sending {
-        Sending::Batched { notices_max: NonZeroU32::new(notices).unwrap(), wait_max: ns(wait) }
+    fn batched(notices: u32, wait: u64) -> Notices {
+        Notices::Batched { max: NonZeroU32::new(notices).unwrap(), wait: ns(wait) }
     }
 
-    fn piggybacked(notices: u32) -> Sending {
-        Sending::Piggybacked { notices_max: NonZeroU32::new(notices).unwrap() }
+    fn piggybacked(notices: u64) -> Notices {
+        Notices::Piggybacked { bytes_max: Bytes { count: notices * NOTICE_BYTES } }
     }
 
     fn all_arrived(queue: &mut NoticeQueue<u32>, now: u64) -> Vec<u32> {
@@ -313,7 +288,7 @@ mod tests {
 
     #[test]
     fn each_is_a_message_and_arrives_at_t_and_not_at_t_minus_one() {
-        let mut queue = queue(Sending::Each);
+        let mut queue = queue(Notices::Each);
         let first = queue.post(1, at(1000));
         queue.post(2, at(1050));
         assert_eq!(queue.delivery_state(first), DeliveryState::UnderWay(at(1110)));
@@ -379,11 +354,11 @@ mod tests {
 
     #[test]
     fn only_piggybacked_notices_go_with_commands() {
-        for sending in [Sending::Each, batched(9, 500)] {
-            let mut queue = queue(sending);
+        for notices in [Notices::Each, batched(9, 500)] {
+            let mut queue = queue(notices);
             queue.post(1, at(0));
-            assert_eq!(queue.piggyback(at(10)), ns(0), "{sending:?}");
-            assert_eq!(queue.counters().carrying_commands, 0, "{sending:?}");
+            assert_eq!(queue.piggyback(at(10)), ns(0), "{notices:?}");
+            assert_eq!(queue.counters().carrying_commands, 0, "{notices:?}");
         }
     }
 
@@ -433,7 +408,7 @@ mod tests {
     fn jitter_reorders_messages_and_repeats() {
         let arrivals = |seed| {
             let cost = LinkCost::new(ns(100), 1.0).with_jitter(ns(10_000), Seed(seed), "link");
-            let mut queue = NoticeQueue::new(Sending::Each, cost, NOTICE_BYTES);
+            let mut queue = NoticeQueue::new(Notices::Each, cost, NOTICE_BYTES);
             for notice in 0..100 {
                 queue.post(notice, at(u64::from(notice)));
             }

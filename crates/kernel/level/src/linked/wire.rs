@@ -119,8 +119,8 @@ impl Wire {
         };
         let jittered = |stream| cost.clone().with_jitter(host.jitter, seed, stream);
         Self {
-            to_device: NoticeQueue::new(host.sending(), jittered("link/to device"), notice_bytes),
-            to_host: NoticeQueue::new(host.sending(), jittered("link/to host"), notice_bytes),
+            to_device: NoticeQueue::new(host.notices, jittered("link/to device"), notice_bytes),
+            to_host: NoticeQueue::new(host.notices, jittered("link/to host"), notice_bytes),
             grants: matches!(host.protecting, Protecting::Grants { .. }),
             cost: cost.clone(),
             notice_bytes,
@@ -247,10 +247,6 @@ impl Wire {
         report.add_as(&TO_HOST, to_host);
         report.add(&self.protected);
         report.add_as(&REVOKE, &self.revoked);
-    }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.to_device.heap_bytes() + self.to_host.heap_bytes() + self.said.heap_bytes()
     }
 
     /// Panic unless each copy is in the state last noticed, and each mark in the device has a reason. For tests.

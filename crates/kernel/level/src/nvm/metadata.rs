@@ -271,10 +271,6 @@ impl Metadata {
         self.store(word, bits, media);
     }
 
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.absent.capacity() * size_of::<u64>() + self.moving.capacity() * size_of::<SlotId>()
-    }
-
     /// Panic unless flash holds no absent page. For tests.
     pub(crate) fn assert_agrees(&self, ftl: &Ftl) {
         for lpn in ftl.mapped() {

@@ -5,8 +5,8 @@ use super::{Epoch, Label, Layout};
 use crate::level::Level;
 use coflash_base::{Lpn, Misfit};
 use coflash_cache::{Cache, SlotId};
-use coflash_ftl::{Ftl, GcHook, Io};
-use coflash_media::{Contents, Media, Nvm};
+use coflash_ftl::{GcHook, Io};
+use coflash_media::{Media, Nvm};
 use std::collections::BTreeMap;
 
 /// The content of the words.
@@ -30,20 +30,6 @@ impl Found {
 }
 
 impl Metadata {
-    /// Recover an erased FTL and an empty cache. A label overrides flash: a page with a label is not mapped.
-    pub(crate) fn recover<M: Nvm>(
-        &mut self,
-        contents: &Contents,
-        flash: &mut Ftl,
-        cache: &mut Cache,
-        media: &mut M,
-    ) -> Result<(), Misfit> {
-        let found = self.read(&contents.words)?;
-        flash.recover(contents, |lpn| !found.has(lpn) && !self.is_absent(lpn))?;
-        self.restore(&found, cache, media);
-        Ok(())
-    }
-
     /// Trim the absent pages again: a device that has restarted has found them.
     pub(crate) fn repeat_trims<M: Media, H: GcHook>(
         &self,

@@ -47,10 +47,6 @@ impl Ageing {
         cache.dirty_len() > self.dirty_max
     }
 
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.since.heap_bytes() + self.order.heap_bytes()
-    }
-
     /// Panic unless every dirty page is listed, by age. For tests.
     pub(super) fn assert_invariants(&self, cache: &Cache) {
         let mut dirty = 0;

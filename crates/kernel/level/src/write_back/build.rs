@@ -9,7 +9,6 @@ use crate::cooperation::{Cooperation, Scheme, Setting};
 use crate::nvm::{Layout, Metadata};
 use coflash_base::{Duration, Misfit, Time};
 use coflash_cache::{Cache, EvictionConfig};
-use coflash_ftl::Ftl;
 use coflash_media::{Cause, Memory};
 
 impl<L: Cooperates> WriteBack<L> {
@@ -21,7 +20,7 @@ impl<L: Cooperates> WriteBack<L> {
         setting: &Setting,
         mut scheme: Cooperation,
     ) -> Self {
-        below.with_flash(|ftl| scheme.attach(ftl));
+        scheme.attach(below.flash());
         let options = Options {
             setting: *setting,
             read_allocate: config.read_allocate,
@@ -74,7 +73,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     ) -> Self {
         let setting = &options.setting;
         let mut cache = Cache::new(policy, setting.slots, setting.logical_pages as usize);
-        if below.with_flash(Ftl::takes_hints) {
+        if below.flash().takes_hints() {
             cache.keep_placements();
         }
         below.send(Message::Weigh(scheme.weights(&cache)));

@@ -1,7 +1,7 @@
 //! Cleaning: writing dirty pages below because of an eviction, the bound on sole copies, their age, or a
 //! flush.
 
-use super::WriteBack;
+use super::{AtWork, WriteBack};
 use crate::cooperates::{Cached, Cooperates};
 use crate::cooperation::{Event, Scheme};
 use crate::level::Level;
@@ -51,110 +51,6 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         self.cache.remove(slot);
     }
 
-    /// Evict a page if the cache has no room for page `lpn`. Returns the moment at which its slot is empty,
-    /// if a program was needed.
-    #[inline]
-    pub(super) fn make_room<M: Media>(
-        &mut self,
-        lpn: Lpn,
-        after: M::When,
-        start: M::When,
-        media: &mut M,
-    ) -> Result<Option<M::When>, M::Error>
-    where
-        L: Level<M>,
-    {
-        if !self.cache.is_full() {
-            return Ok(None);
-        }
-        let slot = self.cache.victim_for(lpn).expect("a full cache has a victim");
-        let page = self.cached(slot);
-        if !self.cache.is_dirty(slot) && !self.below.keeps(page) {
-            self.orphan(slot);
-        }
-        self.happened(Event::Evicted, page);
-        let mut written = None;
-        if !self.cache.is_dirty(slot) {
-            self.counters.clean_evictions_pages += 1;
-        } else if !self.scheme.discards(page, false, &mut self.below) {
-            let done = self.write_out(page, Reason::Eviction, after, start, media);
-            if done.is_err() {
-                // The page stays in the cache.
-                self.became_sole(page);
-            }
-            written = Some(done?);
-        }
-        self.cache.remove(slot);
-        for (victim, ahead) in self.cache.likely_victims() {
-            self.below.look_ahead(victim, ahead);
-        }
-        Ok(written)
-    }
-
-    /// Clean the oldest sole copy if another one would exceed the bound. Returns the moment at which it is in
-    /// flash.
-    #[inline]
-    pub(super) fn clean_for_another<M: Media>(
-        &mut self,
-        after: M::When,
-        start: M::When,
-        media: &mut M,
-    ) -> Result<Option<M::When>, M::Error>
-    where
-        L: Level<M>,
-    {
-        let Some(slot) = self.scheme.next_to_clean(&self.cache) else { return Ok(None) };
-        let page = self.cached(slot);
-        let written = self.write_out(page, Reason::Bound, after, start, media)?;
-        self.cache.set_dirty(page.slot, false);
-        self.happened(Event::Cleaned, page);
-        Ok(Some(written))
-    }
-
-    /// Write the oldest dirty pages below while they are too old, or too many pages are dirty.
-    #[inline(always)]
-    pub(super) fn clean_aged<M: Media>(
-        &mut self,
-        now: Time,
-        start: M::When,
-        media: &mut M,
-    ) -> Result<(), M::Error>
-    where
-        L: Level<M>,
-    {
-        if self.ageing.is_some() {
-            self.now = self.now.max(now);
-            while let Some(ageing) = &self.ageing
-                && let Some(slot) = ageing.oldest()
-                && (ageing.is_crowded(&self.cache) || ageing.next_due().is_some_and(|due| due <= now))
-            {
-                let is_due = ageing.next_due().is_some_and(|due| due <= now);
-                let reason = if is_due { Reason::Age } else { Reason::Crowd };
-                self.clean(slot, reason, start, start, media)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Write all dirty pages below; append the ends of these writes.
-    pub(super) fn clean_all<M: Media>(
-        &mut self,
-        after: M::When,
-        start: M::When,
-        media: &mut M,
-        parts: &mut Vec<M::When>,
-    ) -> Result<(), M::Error>
-    where
-        L: Level<M>,
-    {
-        let mut next = 0;
-        while let Some(slot) = self.next_dirty(next) {
-            next = slot.get() + 1;
-            parts.extend(self.clean(slot, Reason::Flush, after, start, media)?);
-        }
-        Ok(())
-    }
-
     /// The next dirty page to clean: the oldest if ages are known, else the first from `slot` on.
     fn next_dirty(&self, mut slot: u32) -> Option<SlotId> {
         if let Some(ageing) = &self.ageing {
@@ -168,66 +64,123 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         }
         Some(SlotId::new(slot))
     }
+}
 
-    /// Clean a page: write it below and keep it as a clean copy, or discard it at the scheme's request.
-    fn clean<M: Media>(
-        &mut self,
-        slot: SlotId,
-        reason: Reason,
-        after: M::When,
-        start: M::When,
-        media: &mut M,
-    ) -> Result<Option<M::When>, M::Error>
-    where
-        L: Level<M>,
-    {
-        let page = self.cached(slot);
-        if self.scheme.discards(page, reason == Reason::Flush, &mut self.below) {
-            self.became_clean(slot);
-            self.cache.remove(slot);
+impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
+    /// Evict a page if the cache has no room for page `lpn`. Returns the moment at which its slot is empty,
+    /// if a program was needed.
+    #[inline]
+    pub(super) fn make_room(&mut self, lpn: Lpn, after: M::When) -> Result<Option<M::When>, M::Error> {
+        if !self.level.cache.is_full() {
             return Ok(None);
         }
-        let written = self.write_out(page, reason, after, start, media)?;
-        self.cache.set_dirty(slot, false);
+        let slot = self.level.cache.victim_for(lpn).expect("a full cache has a victim");
+        let page = self.level.cached(slot);
+        if !self.level.cache.is_dirty(slot) && !self.level.below.keeps(page) {
+            self.level.orphan(slot);
+        }
+        self.level.happened(Event::Evicted, page);
+        let mut written = None;
+        if !self.level.cache.is_dirty(slot) {
+            self.level.counters.clean_evictions_pages += 1;
+        } else if !self.level.scheme.discards(page, false, &mut self.level.below) {
+            let done = self.write_out(page, Reason::Eviction, after);
+            if done.is_err() {
+                // The page stays in the cache.
+                self.level.became_sole(page);
+            }
+            written = Some(done?);
+        }
+        self.level.cache.remove(slot);
+        for (victim, ahead) in self.level.cache.likely_victims() {
+            self.level.below.look_ahead(victim, ahead);
+        }
+        Ok(written)
+    }
+
+    /// Clean the oldest sole copy if another one would exceed the bound. Returns the moment at which it is in
+    /// flash.
+    #[inline]
+    pub(super) fn clean_for_another(&mut self, after: M::When) -> Result<Option<M::When>, M::Error> {
+        let Some(slot) = self.level.scheme.next_to_clean(&self.level.cache) else { return Ok(None) };
+        let page = self.level.cached(slot);
+        let written = self.write_out(page, Reason::Bound, after)?;
+        self.level.cache.set_dirty(page.slot, false);
+        self.level.happened(Event::Cleaned, page);
+        Ok(Some(written))
+    }
+
+    /// Write the oldest dirty pages below while they are too old, or too many pages are dirty.
+    #[inline(always)]
+    pub(super) fn clean_aged(&mut self, now: Time) -> Result<(), M::Error> {
+        if self.level.ageing.is_some() {
+            self.level.now = self.level.now.max(now);
+            while let Some(ageing) = &self.level.ageing
+                && let Some(slot) = ageing.oldest()
+                && (ageing.is_crowded(&self.level.cache) || ageing.next_due().is_some_and(|due| due <= now))
+            {
+                let is_due = ageing.next_due().is_some_and(|due| due <= now);
+                let reason = if is_due { Reason::Age } else { Reason::Crowd };
+                self.clean(slot, reason, self.start)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Write all dirty pages below; append the ends of these writes.
+    pub(super) fn clean_all(&mut self, after: M::When, parts: &mut Vec<M::When>) -> Result<(), M::Error> {
+        let mut next = 0;
+        while let Some(slot) = self.level.next_dirty(next) {
+            next = slot.get() + 1;
+            parts.extend(self.clean(slot, Reason::Flush, after)?);
+        }
+        Ok(())
+    }
+
+    /// Clean a page: write it below and keep it as a clean copy, or discard it at the scheme's request.
+    fn clean(&mut self, slot: SlotId, reason: Reason, after: M::When) -> Result<Option<M::When>, M::Error> {
+        let page = self.level.cached(slot);
+        if self.level.scheme.discards(page, reason == Reason::Flush, &mut self.level.below) {
+            self.level.became_clean(slot);
+            self.level.cache.remove(slot);
+            return Ok(None);
+        }
+        let written = self.write_out(page, reason, after)?;
+        self.level.cache.set_dirty(slot, false);
         Ok(Some(written))
     }
 
     /// Write the cached copy of a page below.
     #[inline]
-    pub(super) fn write_out<M: Media>(
+    pub(super) fn write_out(
         &mut self,
         page: Cached,
         reason: Reason,
         after: M::When,
-        start: M::When,
-        media: &mut M,
-    ) -> Result<M::When, M::Error>
-    where
-        L: Level<M>,
-    {
+    ) -> Result<M::When, M::Error> {
         let Cached { lpn, slot } = page;
-        self.counters.nvm_reads_pages += 1;
+        self.level.counters.nvm_reads_pages += 1;
         match reason {
-            Reason::Eviction => self.counters.dirty_evictions_pages += 1,
-            Reason::Age => self.counters.aged_pages += 1,
-            Reason::Crowd => self.counters.crowded_pages += 1,
-            Reason::Flush => self.counters.flushed_pages += 1,
+            Reason::Eviction => self.level.counters.dirty_evictions_pages += 1,
+            Reason::Age => self.level.counters.aged_pages += 1,
+            Reason::Crowd => self.level.counters.crowded_pages += 1,
+            Reason::Flush => self.level.counters.flushed_pages += 1,
             Reason::Bound => {}
         }
-        let cause = self.options.cause;
+        let cause = self.level.options.cause;
         let mut stream = WriteStream::of(cause);
-        if self.cache.is_orphan(slot) {
-            self.drops.drop_rewrites_pages += 1;
-            stream = self.scheme.rewrite_stream();
+        if self.level.cache.is_orphan(slot) {
+            self.level.drops.drop_rewrites_pages += 1;
+            stream = self.level.scheme.rewrite_stream();
         }
-        let from = Place::Slot(self.place(slot));
-        let placement = self.cache.placement(slot);
+        let from = Place::Slot(self.level.place(slot));
+        let placement = self.level.cache.placement(slot);
         let write = PageWrite { lpn, coverage: Coverage::Full, from, cause, stream, placement };
-        let (below, mut io) = self.descend(media, start);
+        let (below, mut io) = self.level.descend(self.media, self.start);
         let done = below.write(write, after, &mut io)?;
-        self.metadata.programmed(lpn, media);
-        self.metadata.written_out(slot, media);
-        self.became_clean(slot);
+        self.level.metadata.programmed(lpn, self.media);
+        self.level.metadata.written_out(slot, self.media);
+        self.level.became_clean(slot);
         Ok(done)
     }
 }

@@ -1,7 +1,7 @@
 //! Deletions, commits, and the way back to the last commit.
 
-use super::WriteBack;
 use super::consistency::Deletion;
+use super::{AtWork, WriteBack};
 use crate::cooperates::{Cached, Cooperates, Message};
 use crate::cooperation::Scheme;
 use crate::level::{Command, Crossing, Level};
@@ -47,124 +47,6 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         Rest::Deleted
     }
 
-    /// Note a trim, which the next commit carries out.
-    #[inline(never)]
-    pub(super) fn trim_at_commit<M: Media>(&mut self, lpn: Lpn, start: M::When, media: &mut M)
-    where
-        L: Level<M>,
-    {
-        if self.consistency().free_entries.is_empty() {
-            self.commit_early(start, media);
-        }
-        let mut condemned = None;
-        match self.cache.lookup(lpn) {
-            None if self.is_deleted(lpn) => return,
-            None => {}
-            Some(slot) if self.consistency().uncommitted.contains(slot) => {
-                // S2, S4: the uncommitted version is freed at once, the committed one stays.
-                self.counters.dropped_pages += 1;
-                condemned = self.consistency().older[slot].take();
-                self.vacate(slot, media);
-                if let Some(older) = condemned {
-                    self.cache.pin(older);
-                }
-            }
-            // S1
-            Some(slot) if !self.cache.is_dirty(slot) && self.release(slot) => self.vacate(slot, media),
-            Some(slot) => {
-                // S3
-                self.cache.detach(slot);
-                self.cache.pin(slot);
-                condemned = Some(slot);
-            }
-        }
-        if condemned.is_some() || !self.metadata.is_absent(lpn) && self.below.may_hold(lpn) {
-            let consistency = self.consistency();
-            let entry = consistency.free_entries.pop().expect("there is one, or a commit has freed them all");
-            consistency.deletions.insert(lpn, Deletion { entry, condemned });
-            let deleted = Label::Deleted(lpn, self.metadata.epoch());
-            self.metadata.store(self.metadata.layout.deletion(entry), deleted.encode(), media);
-        }
-    }
-
-    /// Commit: makes all writes and trims so far durable at one moment.
-    #[inline(never)]
-    pub(super) fn commit<M: Media>(&mut self, start: M::When, media: &mut M)
-    where
-        L: Level<M>,
-    {
-        let consistency = self.consistency();
-        if consistency.is_committed() {
-            return;
-        }
-        consistency.counters.commits += 1;
-        self.metadata.commit(media);
-        while let Some(slot) = self.consistency().uncommitted.back() {
-            let consistency = self.consistency();
-            consistency.uncommitted.remove(slot);
-            let older = consistency.older[slot].take();
-            let page = self.cached(slot);
-            if let Some(older) = older {
-                // S4 → S3
-                self.counters.absorbed_pages += 1;
-                self.below.send(Message::Moved(Cached { slot: older, ..page }, slot));
-                self.vacate(older, media);
-            } else {
-                // S2 → S3
-                self.below.send(Message::Invalidate(page));
-            }
-            self.cache.unpin(slot);
-        }
-        self.carry_out_deletions(start, media);
-        self.metadata.renumber_if_last(&self.cache, media);
-    }
-
-    pub(super) fn commit_early<M: Media>(&mut self, start: M::When, media: &mut M)
-    where
-        L: Level<M>,
-    {
-        self.consistency().counters.early_commits += 1;
-        self.commit(start, media);
-    }
-
-    fn carry_out_deletions<M: Media>(&mut self, start: M::When, media: &mut M)
-    where
-        L: Level<M>,
-    {
-        let deletions = std::mem::take(&mut self.consistency().deletions);
-        for (&lpn, deletion) in &deletions {
-            self.metadata.trimmed(lpn, media);
-            if let Some(slot) = deletion.condemned {
-                self.counters.dropped_pages += 1;
-                self.below.send(Message::Forget(Cached { lpn, slot }));
-                self.vacate(slot, media);
-            }
-        }
-        // Absence must be durable before the deletion is erased. It overrides flash: a lost trim is repeated
-        // when the link is up again.
-        self.metadata.fence(media);
-        let (below, mut io) = self.descend(media, start);
-        let command = Command {
-            op: Op::Trim,
-            bytes: 0,
-            first: deletions.keys().next().copied(),
-            pages: deletions.len() as u32,
-            crossing: Crossing::First,
-        };
-        if !deletions.is_empty() {
-            let mut after = below.begin(&command, &mut io);
-            for &lpn in deletions.keys() {
-                match below.trim(lpn, after, &mut io) {
-                    Ok(trimmed) => after = trimmed,
-                    Err(_) => break,
-                }
-            }
-        }
-        for deletion in deletions.into_values() {
-            self.forget_deletion(deletion.entry, media);
-        }
-    }
-
     fn forget_deletion<M: Media>(&mut self, entry: u32, media: &mut M) {
         self.metadata.store(self.metadata.layout.deletion(entry), Label::Free.encode(), media);
         self.consistency().free_entries.push(entry);
@@ -202,5 +84,119 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         }
         self.metadata.fence(media);
         lost
+    }
+}
+
+impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
+    /// Note a trim, which the next commit carries out.
+    #[inline(never)]
+    pub(super) fn trim_at_commit(&mut self, lpn: Lpn) {
+        if self.level.consistency().free_entries.is_empty() {
+            self.commit_early();
+        }
+        let mut condemned = None;
+        match self.level.cache.lookup(lpn) {
+            None if self.level.is_deleted(lpn) => return,
+            None => {}
+            Some(slot) if self.level.consistency().uncommitted.contains(slot) => {
+                // S2, S4: the uncommitted version is freed at once, the committed one stays.
+                self.level.counters.dropped_pages += 1;
+                condemned = self.level.consistency().older[slot].take();
+                self.level.vacate(slot, self.media);
+                if let Some(older) = condemned {
+                    self.level.cache.pin(older);
+                }
+            }
+            // S1
+            Some(slot) if !self.level.cache.is_dirty(slot) && self.level.release(slot) => {
+                self.level.vacate(slot, self.media)
+            }
+            Some(slot) => {
+                // S3
+                self.level.cache.detach(slot);
+                self.level.cache.pin(slot);
+                condemned = Some(slot);
+            }
+        }
+        if condemned.is_some() || !self.level.metadata.is_absent(lpn) && self.level.below.may_hold(lpn) {
+            let consistency = self.level.consistency();
+            let entry = consistency.free_entries.pop().expect("there is one, or a commit has freed them all");
+            consistency.deletions.insert(lpn, Deletion { entry, condemned });
+            let deleted = Label::Deleted(lpn, self.level.metadata.epoch());
+            self.level.metadata.store(
+                self.level.metadata.layout.deletion(entry),
+                deleted.encode(),
+                self.media,
+            );
+        }
+    }
+
+    /// Commit: makes all writes and trims so far durable at one moment.
+    #[inline(never)]
+    pub(super) fn commit(&mut self) {
+        let consistency = self.level.consistency();
+        if consistency.is_committed() {
+            return;
+        }
+        consistency.counters.commits += 1;
+        self.level.metadata.commit(self.media);
+        while let Some(slot) = self.level.consistency().uncommitted.back() {
+            let consistency = self.level.consistency();
+            consistency.uncommitted.remove(slot);
+            let older = consistency.older[slot].take();
+            let page = self.level.cached(slot);
+            if let Some(older) = older {
+                // S4 → S3
+                self.level.counters.absorbed_pages += 1;
+                self.level.below.send(Message::Moved(Cached { slot: older, ..page }, slot));
+                self.level.vacate(older, self.media);
+            } else {
+                // S2 → S3
+                self.level.below.send(Message::Invalidate(page));
+            }
+            self.level.cache.unpin(slot);
+        }
+        self.carry_out_deletions();
+        self.level.metadata.renumber_if_last(&self.level.cache, self.media);
+    }
+
+    pub(super) fn commit_early(&mut self) {
+        self.level.consistency().counters.early_commits += 1;
+        self.commit();
+    }
+
+    fn carry_out_deletions(&mut self) {
+        let deletions = std::mem::take(&mut self.level.consistency().deletions);
+        for (&lpn, deletion) in &deletions {
+            self.level.metadata.trimmed(lpn, self.media);
+            if let Some(slot) = deletion.condemned {
+                self.level.counters.dropped_pages += 1;
+                self.level.below.send(Message::Forget(Cached { lpn, slot }));
+                self.level.vacate(slot, self.media);
+            }
+        }
+        // Absence must be durable before the deletion is erased. It overrides flash: a lost trim is repeated
+        // when the link is up again.
+        self.level.metadata.fence(self.media);
+        let (below, mut io) = self.level.descend(self.media, self.start);
+        let command = Command {
+            op: Op::Trim,
+            bytes: 0,
+            first: deletions.keys().next().copied(),
+            pages: deletions.len() as u32,
+            crossing: Crossing::First,
+        };
+        if !deletions.is_empty() {
+            let mut after = below.begin(&command, &mut io);
+            for &lpn in deletions.keys() {
+                match below.trim(lpn, after, &mut io) {
+                    Ok(trimmed) => after = trimmed,
+                    Err(_) => break,
+                }
+            }
+        }
+        for deletion in deletions.into_values() {
+            self.level.forget_deletion(deletion.entry, self.media);
+        }
     }
 }

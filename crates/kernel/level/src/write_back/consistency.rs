@@ -148,15 +148,6 @@ impl Consistency {
         self.uncommitted.push_front(slot);
     }
 
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.uncommitted.heap_bytes()
-            + self.standby.heap_bytes()
-            + self.older.heap_bytes()
-            + self.free_entries.capacity() * size_of::<u32>()
-            // The nodes of a tree are half full at least.
-            + 2 * self.deletions.len() * size_of::<(Lpn, Deletion)>()
-    }
-
     /// Panic unless the states agree with flash. For tests; [`assert_cache`](Self::assert_cache) checks the rest.
     pub(super) fn assert_agrees(&self, cache: &Cache, ftl: &Ftl) {
         for slot in cache.occupied() {

@@ -11,27 +11,25 @@ use coflash_base::{Amount, Bytes, Duration, Lpn, Save, Share};
 use coflash_cache::{Cache, EvictionConfig};
 use coflash_ftl::{Decision, Ftl, Marks};
 use coflash_media::CacheTiming;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The host's write buffer: the volatile page cache of a file system.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct WriteBufferConfig {
-    /// Size: bytes ("256MiB") or a share of the logical space ("1%"); "0B" for no buffer.
-    pub size: Amount,
-    /// The eviction policy.
-    pub policy: EvictionConfig,
-    /// Time to read a page from the buffer.
-    pub page_read: Duration,
-    /// Time to write a page to the buffer.
-    pub page_write: Duration,
-    /// Whether a page read from the device enters the buffer.
-    pub read_allocate: bool,
-    /// The longest time that a page stays dirty. Then it is written in the background, and stays as a clean copy.
-    pub dirty_age_max: Duration,
-    /// The share of the buffer that may be dirty. Above it, pages are written in the background, the oldest first.
-    pub dirty_share_max: Share,
+coflash_base::config! {
+    /// The host's write buffer: the volatile page cache of a file system.
+    pub struct WriteBufferConfig {
+        /// Size: bytes ("256MiB") or a share of the logical space ("1%"); "0B" for no buffer.
+        pub size: Amount = Amount::Bytes(Bytes::ZERO),
+        /// The eviction policy.
+        pub policy: EvictionConfig,
+        /// Time to read a page from the buffer.
+        pub page_read: Duration = Duration { ns: 20 },
+        /// Time to write a page to the buffer.
+        pub page_write: Duration = Duration { ns: 20 },
+        /// Whether a page read from the device enters the buffer.
+        pub read_allocate: bool = false,
+        /// The longest time that a page stays dirty. Then it is written in the background, and stays as a clean copy.
+        pub dirty_age_max: Duration = Duration { ns: 30_000_000_000 },
+        /// The share of the buffer that may be dirty. Above it, pages are written in the background, the oldest first.
+        pub dirty_share_max: Share = Share::percent(100),
+    }
 }
 
 impl WriteBufferConfig {
@@ -45,20 +43,6 @@ impl WriteBufferConfig {
     #[must_use]
     pub fn timing(&self) -> CacheTiming {
         CacheTiming { read: self.page_read, write: self.page_write }
-    }
-}
-
-impl Default for WriteBufferConfig {
-    fn default() -> Self {
-        Self {
-            size: Amount::Bytes(Bytes::ZERO),
-            policy: EvictionConfig::default(),
-            page_read: Duration { ns: 20 },
-            page_write: Duration { ns: 20 },
-            read_allocate: false,
-            dirty_age_max: Duration { ns: 30_000_000_000 },
-            dirty_share_max: Share::percent(100),
-        }
     }
 }
 
@@ -80,10 +64,6 @@ impl Scheme for Announces {
     }
 
     fn report(&self, _: &mut Report) {}
-
-    fn heap_bytes(&self) -> usize {
-        0
-    }
 
     fn assert_invariants(&self, _: &Cache, _: &Ftl) {}
 }

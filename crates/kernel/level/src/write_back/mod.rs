@@ -98,7 +98,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     /// Whether a page has data, cached or in flash; true also for a page with an uncommitted trim.
     #[must_use]
     pub fn holds(&self, lpn: Lpn) -> bool {
-        self.cache.lookup(lpn).is_some() || self.below.with_flash(|flash| flash.lookup(lpn).is_some())
+        self.cache.lookup(lpn).is_some() || self.below.flash().lookup(lpn).is_some()
     }
 
     /// Borrow the level below, and the media with this cache as GC's hook.
@@ -186,6 +186,20 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     }
 }
 
+/// A cache that serves a request: with the media, and the beginning of the request.
+struct AtWork<'a, M: Media, L, S> {
+    level: &'a mut WriteBack<L, S>,
+    media: &'a mut M,
+    start: M::When,
+}
+
+impl<L, S> WriteBack<L, S> {
+    #[inline(always)]
+    fn at_work<'a, M: Media, H>(&'a mut self, io: &'a mut Io<'_, M, H>) -> AtWork<'a, M, L, S> {
+        AtWork { level: self, media: &mut *io.media, start: io.start }
+    }
+}
+
 impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S> {
     #[inline(always)]
     fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
@@ -216,7 +230,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         below.work_idle(die, &mut inner)
     }
 
-    crate::forward_level!(below_dispatch: numbers);
+    crate::forward_level!(below_dispatch: logical_pages numbers);
 
     #[inline(always)]
     fn is_timed(&self) -> bool {
@@ -235,9 +249,9 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         if let Some(consistency) = &mut self.consistency
             && consistency.is_due(now)
         {
-            self.commit(start, io.media);
+            self.at_work(io).commit();
         }
-        self.clean_aged(now, start, io.media)
+        self.at_work(io).clean_aged(now)
     }
 
     /// A commit may wait for the next request.
@@ -258,7 +272,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         io: &mut Io<'_, M, H>,
     ) -> Result<Option<M::When>, M::Error> {
         self.serving = Some(page.lpn);
-        let Some(done) = self.read_page(page, after, io.start, io.media)? else {
+        let Some(done) = self.at_work(io).read_page(page, after)? else {
             if self.below.lags() && self.consistency.is_none() {
                 self.exchange();
             }
@@ -275,7 +289,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
         self.serving = Some(page.lpn);
-        let done = self.write_page(page, after, io.start, io.media)?;
+        let done = self.at_work(io).write_page(page, after)?;
         Ok(self.settle(done, io.media))
     }
 
@@ -287,7 +301,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
         if self.consistency.is_some() {
-            self.trim_at_commit(lpn, io.start, io.media);
+            self.at_work(io).trim_at_commit(lpn);
             return Ok(self.settle(after, io.media));
         }
         self.metadata.trimmed(lpn, io.media);
@@ -322,7 +336,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         parts: &mut Vec<M::When>,
     ) -> Result<(), M::Error> {
         if self.consistency.is_some() {
-            self.commit(io.start, io.media);
+            self.at_work(io).commit();
             if self.below.lags() {
                 parts.push(self.settle(after, io.media));
             }
@@ -330,7 +344,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         let start = io.start;
         if self.is_volatile() {
             io.media.await_programs(parts);
-            self.clean_all(after, start, io.media, parts)?;
+            self.at_work(io).clean_all(after, parts)?;
         } else if !self.passed {
             return Ok(());
         }
@@ -373,15 +387,6 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
             report.add(&consistency.counters);
         }
         self.scheme.report(report);
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.below.heap_bytes()
-            + self.cache.heap_bytes()
-            + self.scheme.heap_bytes()
-            + self.metadata.heap_bytes()
-            + self.ageing.as_ref().map_or(0, Ageing::heap_bytes)
-            + self.consistency.as_ref().map_or(0, Consistency::heap_bytes)
     }
 
     fn assert_invariants(&self) {
@@ -435,7 +440,7 @@ impl<L: Cooperates, S: Scheme> Cooperates for WriteBack<L, S> {
         self.below.seen_as(page)
     }
 
-    fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
-        self.below.with_flash(look)
+    fn flash(&self) -> &Ftl {
+        self.below.flash()
     }
 }

@@ -4,40 +4,22 @@ use super::WriteBack;
 use crate::cooperates::{Cooperates, Message};
 use crate::cooperation::{Event, Scheme};
 use crate::level::Level;
-use crate::recovery_error::RecoveryError;
 use coflash_base::{Lpn, Misfit};
 use coflash_cache::SlotId;
 use coflash_ftl::{Ftl, GcHook, Io};
-use coflash_media::{Contents, Media};
+use coflash_media::Media;
 
 impl<S: Scheme> WriteBack<Ftl, S> {
-    /// Bring an empty cache over an erased FTL to the state found after a power cut; see [`Device::recover`](crate::Device::recover).
-    pub(crate) fn restore<M: Media, H: GcHook>(
-        &mut self,
-        contents: &Contents,
-        io: &mut Io<'_, M, H>,
-    ) -> Result<(), RecoveryError<M::Error>> {
-        self.metadata.recover(contents, &mut self.below, &mut self.cache, io.media)?;
-        self.found(io.media);
+    /// Clean flash as far as a power cut during GC may require.
+    pub(crate) fn finish_gc<M: Media, H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         let (flash, mut inner) = self.descend(&mut *io.media, io.start);
-        flash.finish_gc(&mut inner).map_err(RecoveryError::Flash)
+        flash.finish_gc(&mut inner)
     }
 }
 
 impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
-    /// Recover an empty cache in the host after the host has lost power. [`connect`](Self::connect) follows.
-    ///
-    /// # Errors
-    /// Words that a cache of this size cannot have written.
-    pub fn recover_host<M: Media>(&mut self, words: &[u64], media: &mut M) -> Result<(), Misfit> {
-        let found = self.metadata.read(words)?;
-        self.metadata.restore(&found, &mut self.cache, media);
-        self.found(media);
-        Ok(())
-    }
-
-    /// Recover an empty cache in the device after a power cut, over a level that recovers by itself: `below` is told of which pages
-    /// it must take nothing for current that it finds.
+    /// Recover an empty cache after a power cut, over a level that recovers by itself: `below` is told of which pages
+    /// it must take nothing for current that it finds. Of a cache in the host [`connect`](Self::connect) follows.
     ///
     /// # Errors
     /// Words that a cache of this size cannot have written, or an error of the level below.

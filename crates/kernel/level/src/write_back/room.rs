@@ -1,7 +1,7 @@
 //! Room in a crash-consistent cache: checkpoints between the watermarks, and eviction.
 
-use super::WriteBack;
 use super::clean::Reason;
+use super::{AtWork, WriteBack};
 use crate::cooperates::{Cooperates, Message};
 use crate::cooperation::{Event, Scheme};
 use crate::level::Level;
@@ -10,66 +10,6 @@ use coflash_cache::SlotId;
 use coflash_media::Media;
 
 impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
-    /// The copy of a page that is about to be written: uncommitted, or clean and unmarked, or write-protected. In the last case,
-    /// and without a copy, there is a free slot.
-    #[inline(never)]
-    pub(super) fn writable<M: Media>(
-        &mut self,
-        lpn: Lpn,
-        start: M::When,
-        media: &mut M,
-    ) -> Result<Option<SlotId>, M::Error>
-    where
-        L: Level<M>,
-    {
-        self.keep_ready(start, media)?;
-        loop {
-            match self.cache.lookup(lpn) {
-                // S2, S4
-                Some(slot) if self.consistency().uncommitted.contains(slot) => {
-                    self.touch(slot);
-                    return Ok(Some(slot));
-                }
-                // S1
-                Some(slot) if !self.cache.is_dirty(slot) && self.release(slot) => {
-                    if let Some(consistency) = &mut self.consistency {
-                        consistency.leave_standby(slot, &mut self.cache);
-                    }
-                    return Ok(Some(slot));
-                }
-                // In S0 or S3: another slot is needed. The page itself may be checkpointed for it, or evicted.
-                older if !self.cache.is_full() => return Ok(older),
-                _ => self.free_slot(start, media)?,
-            }
-        }
-    }
-
-    /// Keep slots ready, free or on standby: up to the high watermark if there are fewer than the low one.
-    /// Pages go on standby in the order of eviction, committed ones by a checkpoint. The host does not wait.
-    fn keep_ready<M: Media>(&mut self, start: M::When, media: &mut M) -> Result<(), M::Error>
-    where
-        L: Level<M>,
-    {
-        let (low, high) = self.consistency().watermarks;
-        if self.ready_slots() >= low {
-            return Ok(());
-        }
-        // Flash may drop pages on standby as fast as others are written: each slot has its turn, then it is enough.
-        for _ in 0..self.cache.capacity() {
-            if self.ready_slots() >= high {
-                break;
-            }
-            match self.cache.victim() {
-                Some(slot) if self.cache.is_dirty(slot) => self.checkpoint(slot, start, media)?,
-                Some(slot) => self.stand_by(slot),
-                None if self.consistency().standby.len() == self.cache.len() => break,
-                // All other pages are uncommitted.
-                None => self.commit_early(start, media),
-            }
-        }
-        Ok(())
-    }
-
     fn ready_slots(&mut self) -> u32 {
         self.cache.capacity() - self.cache.len() + self.consistency().standby.len()
     }
@@ -77,26 +17,6 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     fn stand_by(&mut self, slot: SlotId) {
         self.cache.pin(slot);
         self.consistency().standby.push(slot);
-    }
-
-    /// Free a slot: if none is free, evict the page that has been on standby longest, S1 → S0.
-    #[inline(never)]
-    pub(super) fn free_slot<M: Media>(&mut self, start: M::When, media: &mut M) -> Result<(), M::Error>
-    where
-        L: Level<M>,
-    {
-        self.keep_ready(start, media)?;
-        while self.cache.is_full() {
-            match self.consistency().standby.oldest() {
-                Some(slot) if self.release(slot) => {
-                    self.counters.clean_evictions_pages += 1;
-                    self.vacate(slot, media);
-                }
-                // Flash has dropped it under a grant, so it is no longer on standby.
-                _ => self.keep_ready(start, media)?,
-            }
-        }
-        Ok(())
     }
 
     /// Unmark a clean page before it is overwritten, deleted or evicted. Returns false if flash has dropped
@@ -111,27 +31,92 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         }
         kept
     }
+}
 
-    /// Write a committed version to flash: S3 → S1, or S4 + S5 → S2.
-    fn checkpoint<M: Media>(&mut self, slot: SlotId, start: M::When, media: &mut M) -> Result<(), M::Error>
-    where
-        L: Level<M>,
-    {
-        let page = self.cached(slot);
-        self.consistency().counters.checkpoints_pages += 1;
-        self.write_out(page, Reason::Eviction, start, start, media)?;
-        if self.cache.is_detached(slot) {
-            let current = self.cache.lookup(page.lpn).expect("an S5 has its S4");
-            self.consistency().older[current] = None;
-            self.vacate(slot, media);
+impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
+    /// The copy of a page that is about to be written: uncommitted, or clean and unmarked, or write-protected. In the last case,
+    /// and without a copy, there is a free slot.
+    #[inline(never)]
+    pub(super) fn writable(&mut self, lpn: Lpn) -> Result<Option<SlotId>, M::Error> {
+        self.keep_ready()?;
+        loop {
+            match self.level.cache.lookup(lpn) {
+                // S2, S4
+                Some(slot) if self.level.consistency().uncommitted.contains(slot) => {
+                    self.level.touch(slot);
+                    return Ok(Some(slot));
+                }
+                // S1
+                Some(slot) if !self.level.cache.is_dirty(slot) && self.level.release(slot) => {
+                    if let Some(consistency) = &mut self.level.consistency {
+                        consistency.leave_standby(slot, &mut self.level.cache);
+                    }
+                    return Ok(Some(slot));
+                }
+                // In S0 or S3: another slot is needed. The page itself may be checkpointed for it, or evicted.
+                older if !self.level.cache.is_full() => return Ok(older),
+                _ => self.free_slot()?,
+            }
+        }
+    }
+
+    /// Keep slots ready, free or on standby: up to the high watermark if there are fewer than the low one.
+    /// Pages go on standby in the order of eviction, committed ones by a checkpoint. The host does not wait.
+    fn keep_ready(&mut self) -> Result<(), M::Error> {
+        let (low, high) = self.level.consistency().watermarks;
+        if self.level.ready_slots() >= low {
             return Ok(());
         }
-        self.cache.set_dirty(slot, false);
-        if !self.metadata.protects_ahead {
-            self.metadata.filling(page, media);
+        // Flash may drop pages on standby as fast as others are written: each slot has its turn, then it is enough.
+        for _ in 0..self.level.cache.capacity() {
+            if self.level.ready_slots() >= high {
+                break;
+            }
+            match self.level.cache.victim() {
+                Some(slot) if self.level.cache.is_dirty(slot) => self.checkpoint(slot)?,
+                Some(slot) => self.level.stand_by(slot),
+                None if self.level.consistency().standby.len() == self.level.cache.len() => break,
+                // All other pages are uncommitted.
+                None => self.commit_early(),
+            }
         }
-        self.happened(Event::Cleaned, page);
-        self.stand_by(slot);
+        Ok(())
+    }
+
+    /// Free a slot: if none is free, evict the page that has been on standby longest, S1 → S0.
+    #[inline(never)]
+    pub(super) fn free_slot(&mut self) -> Result<(), M::Error> {
+        self.keep_ready()?;
+        while self.level.cache.is_full() {
+            match self.level.consistency().standby.oldest() {
+                Some(slot) if self.level.release(slot) => {
+                    self.level.counters.clean_evictions_pages += 1;
+                    self.level.vacate(slot, self.media);
+                }
+                // Flash has dropped it under a grant, so it is no longer on standby.
+                _ => self.keep_ready()?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Write a committed version to flash: S3 → S1, or S4 + S5 → S2.
+    fn checkpoint(&mut self, slot: SlotId) -> Result<(), M::Error> {
+        let page = self.level.cached(slot);
+        self.level.consistency().counters.checkpoints_pages += 1;
+        self.write_out(page, Reason::Eviction, self.start)?;
+        if self.level.cache.is_detached(slot) {
+            let current = self.level.cache.lookup(page.lpn).expect("an S5 has its S4");
+            self.level.consistency().older[current] = None;
+            self.level.vacate(slot, self.media);
+            return Ok(());
+        }
+        self.level.cache.set_dirty(slot, false);
+        if !self.level.metadata.protects_ahead {
+            self.level.metadata.filling(page, self.media);
+        }
+        self.level.happened(Event::Cleaned, page);
+        self.level.stand_by(slot);
         Ok(())
     }
 }

@@ -47,11 +47,6 @@ impl Standby {
         stood_by
     }
 
-    /// The heap memory in bytes.
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.slots.heap_bytes()
-    }
-
     /// All slots. For tests.
     pub(crate) fn iter(&self) -> impl Iterator<Item = SlotId> {
         self.slots.iter()

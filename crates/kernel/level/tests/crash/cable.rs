@@ -168,10 +168,6 @@ impl Level<World> for Cable {
         Level::<World>::joins_pages(&self.link)
     }
 
-    fn has_idle_work(&self, die: DieId) -> bool {
-        Level::<World>::has_idle_work(&self.link, die)
-    }
-
     fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, World, H>) -> Result<bool, ImageError> {
         let (link, mut inner) = self.descend(io)?;
         link.work_idle(die, &mut inner)
@@ -192,10 +188,6 @@ impl Level<World> for Cable {
 
     fn elsewhere(&self, page: Lpn) -> Option<Elsewhere> {
         Level::<World>::elsewhere(&self.link, page)
-    }
-
-    fn heap_bytes(&self) -> usize {
-        Level::<World>::heap_bytes(&self.link)
     }
 
     fn assert_invariants(&self) {
@@ -250,8 +242,8 @@ impl Cooperates for Cable {
         self.link.take_pending_wait()
     }
 
-    fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
-        self.link.with_flash(look)
+    fn flash(&self) -> &Ftl {
+        self.link.flash()
     }
 
     fn assert_agrees(&self, cache: &Cache, check: impl FnOnce(&Cache, &Ftl)) {
@@ -261,11 +253,11 @@ impl Cooperates for Cable {
 
 impl Look for WriteBack<Cable> {
     fn flash(&self) -> &Ftl {
-        self.below().link.below().below().below()
+        self.below().link.flash()
     }
 
     fn flash_mut(&mut self) -> &mut Ftl {
-        self.below_mut().link.below_mut().below_mut().below_mut()
+        self.below_mut().link.below_mut().device_mut().below_mut()
     }
 
     fn caches(&self) -> Vec<(Memory, &Cache)> {

@@ -3,14 +3,15 @@
 
 use crate::subject::BLANK;
 use crate::support::{
-    Call, Checked, Look, Named, Operation, PAGE_BYTES, Page, Setup, Tap, Tapped, Then, content, lpn, part,
+    Call, Checked, Device, Look, Named, Operation, PAGE_BYTES, Page, Setup, Tap, Tapped, Then, content, lpn,
+    part,
 };
 use crate::{power, storms};
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Lpn, Seed};
 use coflash_ftl::{FreeMark, FtlConfig, SlcCacheConfig};
+use coflash_level::Level;
 use coflash_level::nvm::Layout;
-use coflash_level::{Device, Level};
 use coflash_media::{Cell, Nvm, Place};
 use coflash_testing::Image;
 use std::panic::{AssertUnwindSafe, catch_unwind};

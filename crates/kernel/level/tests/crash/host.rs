@@ -6,7 +6,7 @@ use crate::power;
 use crate::subject::{Commits, Sabotage, scheme};
 use crate::support::{Checked, Look, Named, Operation, Page, Setup, Tapped, lpn, pick};
 use coflash_base::seed::{RandomStream, RngExt};
-use coflash_base::{Bytes, Duration, Seed, Share};
+use coflash_base::{Bytes, Duration, Misfit, Seed, Share};
 use coflash_ftl::{CopyAll, GcMode, Io, Trigger};
 use coflash_level::{Notices, Protecting, WriteBack};
 use coflash_media::Side;
@@ -46,7 +46,7 @@ impl Subject {
     fn new(setup: &Setup, sabotage: Sabotage) -> Self {
         let media = setup.image().with_power_switch(setup.layout().words());
         let media = Tapped { inner: media, tap: Commits::new(sabotage) };
-        let level = setup.levels().host_cache(setup.flash(), |link| Cable::new(link, sabotage));
+        let level = setup.host_cache(setup.flash(), |link| Cable::new(link, sabotage));
         let stack = Checked::new(level, media, setup.geometry.dies());
         let commits = vec![stack.model.clone()];
         let mut subject = Self { setup: setup.clone(), sabotage, stack, commits, down: None };
@@ -171,11 +171,12 @@ impl Subject {
         };
         if side.has_host() {
             let sabotage = self.sabotage;
-            self.stack.rig.level = self.setup.levels().host_cache(flash, |link| Cable::new(link, sabotage));
+            self.stack.rig.level = self.setup.host_cache(flash, |link| Cable::new(link, sabotage));
             self.stack.rig.now = coflash_base::Time::ZERO;
             let words = self.image().words().to_vec();
             let media = &mut self.stack.rig.media;
-            self.stack.rig.level.recover_host(&words, media).map_err(|misfit| misfit.to_string())?;
+            let recovered = self.stack.rig.level.recover_over(&words, media, |_, _, _| Ok::<_, Misfit>(()));
+            recovered.map_err(|misfit| misfit.to_string())?;
         } else {
             self.stack.rig.level.below_mut().link.restart_device(self.setup.port(flash));
         }

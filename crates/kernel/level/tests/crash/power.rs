@@ -1,8 +1,8 @@
 //! The common part of the crash tests of all devices: histories to cut short, and the return of power.
 
-use crate::support::{Bytes, Checked, Moments, Setup};
+use crate::support::{Bytes, Checked, Device, Moments, Setup};
 use coflash_ftl::{FreeMark, FtlConfig};
-use coflash_level::{Device, RecoveryError};
+use coflash_level::RecoveryError;
 
 /// Eight blocks of two pages, two of them the host's.
 pub(crate) fn small(scheme: &str, slots: u32, is_volatile: bool) -> Setup {

@@ -1,10 +1,11 @@
 //! The allowed contents of a page after a power cut.
 
 use crate::power;
-use crate::support::{Call, Checked, Operation, PAGE_BYTES, Page, PastCache, Setup, Tap, Tapped, Then, lpn};
+use crate::support::{
+    Call, Checked, Device, Operation, PAGE_BYTES, Page, PastCache, Setup, Tap, Tapped, Then, lpn,
+};
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_ftl::{GcMode, Trigger};
-use coflash_level::Device;
 use coflash_level::nvm::{Epoch, Label, Layout};
 use coflash_media::{Access, Nvm, Side};
 use coflash_testing::{Image, ImageError};

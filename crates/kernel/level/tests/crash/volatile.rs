@@ -6,11 +6,11 @@
 
 use crate::power;
 use crate::subject::BLANK;
-use crate::support::{Checked, PAGE_BYTES, Page, PastCache, Setup, content, lpn};
+use crate::support::{Checked, Device, PAGE_BYTES, Page, PastCache, Setup, content, lpn};
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Duration, Seed};
 use coflash_ftl::RefreshConfig;
-use coflash_level::{Cooperates, Device, Message};
+use coflash_level::{Cooperates, Message};
 use coflash_media::Memory;
 use coflash_testing::{Image, ImageError};
 

@@ -7,7 +7,7 @@ use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Lpn, Misfit, Seed};
 use coflash_ftl::{CopyAll, GcMode, Io, Trigger};
 use coflash_level::nvm::{Epoch, Label, Layout};
-use coflash_level::{Device, RecoveryError};
+use coflash_level::{RecoveryError, Tower};
 use coflash_media::{Contents, Untimed};
 
 /// A device with full flash and memory in use.
@@ -125,7 +125,7 @@ fn what_no_cache_wrote_is_named() {
     }
     let (count, contents) = (intact.len(), Contents { words: intact[1..].to_vec(), ..Contents::default() });
     let io = &mut Io { media: &mut Untimed, hook: CopyAll, start: () };
-    let short = Device::recover(&setup.config(), &contents, io).err();
+    let short = Tower::recover(setup.stack_config(), &contents, io).err();
     let problem = format!("{} words were given; {count} are expected", count - 1);
     assert_eq!(short, Some(RecoveryError::Misfit(Misfit::new("cache", problem))));
 }

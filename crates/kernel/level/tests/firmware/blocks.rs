@@ -1,9 +1,9 @@
 //! The effects of `removable_weight` on the choice of victims and of `rewrite_stream` on the blocks of evicted pages.
 
-use crate::support::{Checked, FILLERS, Operation, PastCache, Setup, V, W, X, Y, Z, lpn};
+use crate::support::{Checked, Device, FILLERS, Operation, PastCache, Setup, V, W, X, Y, Z, lpn};
 use coflash_base::Lpn;
 use coflash_ftl::{FreeMark, Trigger, VictimConfig, WriteStream};
-use coflash_level::{Cooperates, Device, Message};
+use coflash_level::{Cooperates, Message};
 use coflash_media::{BlockId, Memory};
 use coflash_testing::Done;
 

@@ -3,12 +3,13 @@
 
 use crate::noted::Noted;
 use crate::support::{
-    COUNTERS, Checked, Operation, Page, PastCache, Setup, Tapped, V, W, X, Y, Z, assert_refused, risen,
+    COUNTERS, Checked, Device, Operation, Page, PastCache, Setup, Tapped, V, W, X, Y, Z, assert_refused,
+    device_of, risen,
 };
 use coflash_base::measure::Report;
 use coflash_base::{Duration, Lpn};
 use coflash_ftl::{CopyAll, Io, Trigger};
-use coflash_level::Device;
+use coflash_level::Tower;
 use coflash_media::Contents;
 use coflash_testing::Image;
 
@@ -157,8 +158,8 @@ impl Scene {
         let Tapped { inner, tap } = &mut self.device.rig.media;
         let contents = Contents { words: tap.words.clone(), ..inner.contents() };
         let io = &mut Io { media: &mut self.device.rig.media, hook: CopyAll, start: () };
-        let recovered = Device::recover(&self.setup.config(), &contents, io);
-        self.device.rig.level = recovered.expect("what this device wrote");
+        let recovered = Tower::recover(self.setup.stack_config(), &contents, io);
+        self.device.rig.level = device_of(&recovered.expect("what this device wrote"));
         self.device.rig.now = coflash_base::Time::ZERO;
         self.device.model[0] = self.committed;
         self.device.assert_invariants();

@@ -3,9 +3,8 @@
 //! written to a slot without a label is "data nothing".
 
 use crate::noted::Noted;
-use crate::support::{Checked, Operation, PastCache, Setup, Tapped, X, Y, Z};
+use crate::support::{Checked, Device, Operation, PastCache, Setup, Tapped, X, Y, Z};
 use coflash_ftl::Trigger;
-use coflash_level::Device;
 use coflash_testing::Image;
 
 const READ: Operation = Operation::Read(X);

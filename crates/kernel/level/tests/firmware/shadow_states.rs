@@ -1,9 +1,9 @@
 //! ShadowGC's states as a table: every state of a flash page, every event, and the action of GC under each
 //! scheme.
 
-use crate::support::{Checked, Operation, PastCache, Setup, W, X, Y, assert_refused};
+use crate::support::{Checked, Device, Operation, PastCache, Setup, W, X, Y, assert_refused};
 use coflash_ftl::{FreeMark, FtlConfig, Marks, Trigger, WriteStream};
-use coflash_level::{Cooperates, Device, Message};
+use coflash_level::{Cooperates, Message, Tower};
 use coflash_media::{Cause, Memory, Mode};
 use coflash_testing::Done;
 
@@ -276,7 +276,7 @@ fn volatile_and_durable_caches_have_their_schemes() {
         let mut setup = Setup::tiny(16, 8).with_slots(1).with_scheme(scheme);
         setup.gc.low_mark = FreeMark::Blocks(2);
         setup.cache.volatile = volatile;
-        Device::new(&setup.config()).err()
+        Tower::erased(setup.stack_config()).err()
     };
     for scheme in ["none", "ggc", "separation", "delay", "zgc", "hgc", "dgc", "hgc-dgc"] {
         for volatile in [false, true] {

@@ -1,9 +1,11 @@
 //! The bound on sole copies: never exceeded, whatever the host and GC do, and no data is lost.
 
-use crate::support::{Checked, FILLERS, Look, Named, Operation, PAGE_BYTES, PastCache, Setup, X, Y, Z};
+use crate::support::{
+    Checked, Device, FILLERS, Look, Named, Operation, PAGE_BYTES, PastCache, Setup, X, Y, Z,
+};
 use coflash_base::Lpn;
 use coflash_ftl::Trigger;
-use coflash_level::Device;
+use coflash_level::Tower;
 
 /// `cdm` with a bound of `max` sole copies.
 fn bounded(max: u32) -> Setup {
@@ -130,7 +132,7 @@ fn at_the_bound_gc_copies() {
 
 #[test]
 fn a_bound_without_room_is_refused() {
-    let misfit = Device::new(&bounded(0).config()).err().expect("it is refused");
+    let misfit = Tower::erased(bounded(0).stack_config()).err().expect("it is refused");
     let problem = "cooperation.sole_copies_max: 0B is less than a page: there must be room for one sole copy";
     assert_eq!(misfit.to_string(), problem);
 }

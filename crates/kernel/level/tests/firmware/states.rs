@@ -2,11 +2,10 @@
 //! it, all that flash did, and all that was counted.
 
 use crate::support::{
-    COUNTERS, Checked, Operation, PastCache, Setup, W, X, Y, Z, assert_refused, name, risen,
+    COUNTERS, Checked, Device, Operation, PastCache, Setup, W, X, Y, Z, assert_refused, name, risen,
 };
 use coflash_base::Lpn;
 use coflash_ftl::Trigger;
-use coflash_level::Device;
 use coflash_media::{Cause, Ppn};
 use coflash_testing::Done;
 

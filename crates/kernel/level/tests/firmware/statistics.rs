@@ -1,9 +1,8 @@
 //! The expected means of uniform random writes.
 
-use crate::support::{Rig, Setup, lpn, spare};
+use crate::support::{Device, Rig, Setup, lpn, spare};
 use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_ftl::Coverage;
-use coflash_level::Device;
 use coflash_media::Untimed;
 
 const BLOCKS: u32 = 512;

@@ -2,10 +2,10 @@
 //!
 //! In microseconds: read 10 + 4 of transfer, program 4 + 20, copy 30, erase 100; a read of a cache 1, a write 2.
 
-use crate::support::{FILLERS, PastCache, Rig, Setup, W, X, Y, Z};
+use crate::support::{Device, FILLERS, PastCache, Rig, Setup, W, X, Y, Z};
 use coflash_base::{Duration, Lpn, Time};
 use coflash_ftl::{Coverage, Trigger};
-use coflash_level::{Device, Eviction, Level, LinkCost, Notices, Op};
+use coflash_level::{Eviction, Level, LinkCost, Notices, Op};
 use coflash_media::{
     BlockId, CacheTiming, CacheTimings, Cause, Channel, Finished, Flash, Tag, Timeline, Timing, Untimed, When,
 };

@@ -12,7 +12,7 @@ pub(crate) use checked::{Checked, Operation, PAGE_BYTES, Page, content, part};
 pub(crate) use media::{Bytes, Call, Tap, Tapped, Then};
 pub(crate) use rig::{Moments, PastCache, Rig};
 pub(crate) use setup::{Setup, pick, spare};
-pub(crate) use stack::{Look, Stack};
+pub(crate) use stack::{Device, Look, Stack, device_of};
 
 use coflash_base::Lpn;
 use coflash_base::measure::Report;

@@ -127,7 +127,7 @@ impl<M: Media + Moments, L: Level<M>> Rig<L, M> {
     }
 
     pub(crate) fn has_idle_work(&self, die: DieId) -> bool {
-        self.level.has_idle_work(die)
+        self.level.ftl().has_idle_work(die)
     }
 
     pub(crate) fn report(&self) -> Report {

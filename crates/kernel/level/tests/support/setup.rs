@@ -1,6 +1,7 @@
 //! Everything that a stack is made of.
 
 use super::checked::PAGE_BYTES;
+use super::stack::{Device, device_of};
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Amount, Bytes, Duration, Misfit, Seed, Share};
 use coflash_cache::EvictionConfig;
@@ -10,8 +11,9 @@ use coflash_ftl::{
 };
 use coflash_level::nvm::Layout;
 use coflash_level::{
-    CacheConfig, ControllerConfig, CooperationConfig, Device, DeviceConfig, DevicePort, Eviction, HostConfig,
-    Levels, LinkCost, May, Placement, StackConfig, Tower, WriteBufferConfig,
+    CacheConfig, ControllerConfig, Cooperates, CooperationConfig, DeviceConfig, DevicePort, Eviction,
+    HostConfig, Levels, LinkCost, Linked, May, Placement, Protecting, StackConfig, Tower, WriteBack,
+    WriteBufferConfig,
 };
 use coflash_media::{Geometry, Memory};
 use coflash_testing::Image;
@@ -179,7 +181,7 @@ impl Setup {
     }
 
     pub(crate) fn device(&self) -> Device {
-        self.accepted(Device::new(&self.config()))
+        device_of(&self.stack())
     }
 
     pub(crate) fn flash(&self) -> Ftl {
@@ -200,6 +202,19 @@ impl Setup {
     /// Flash behind the port of the device, below a link.
     pub(crate) fn port(&self, flash: Ftl) -> DevicePort<Ftl> {
         self.stack_config().port(May::Lack(flash), None)
+    }
+
+    /// A cache in the host over a level that `between` makes of the link over flash.
+    pub(crate) fn host_cache<L: Cooperates>(
+        &self,
+        flash: Ftl,
+        between: impl FnOnce(Linked<DevicePort<Ftl>>) -> L,
+    ) -> WriteBack<L> {
+        let grants = matches!(self.host.protecting, Protecting::Grants { .. });
+        let cache = self.config().cache(Memory::Host, self.logical_pages(), grants);
+        let (setting, scheme) = self.accepted(cache);
+        let link = Linked::new(self.port(flash), &setting, &self.host, &self.cost, self.seed);
+        WriteBack::with_scheme(between(link), &self.cache, &setting, scheme)
     }
 
     /// The levels above flash.

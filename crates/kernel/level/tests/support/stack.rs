@@ -2,7 +2,7 @@
 
 use coflash_cache::Cache;
 use coflash_ftl::Ftl;
-use coflash_level::{Device, May, Tower};
+use coflash_level::{May, Tower, WriteBack};
 use coflash_media::Memory;
 
 /// A look into levels, from the top down.
@@ -24,6 +24,15 @@ impl Look for Ftl {
     fn caches(&self) -> Vec<(Memory, &Cache)> {
         Vec::new()
     }
+}
+
+/// A cache over flash, without the port before it.
+pub(crate) type Device = WriteBack<Ftl>;
+
+/// The device of a tower, which has a cache.
+pub(crate) fn device_of(tower: &Stack) -> Device {
+    let May::Have(device) = tower.below().below().device() else { panic!("the cache is not in the device") };
+    device.clone()
 }
 
 impl Look for Device {
@@ -60,7 +69,7 @@ impl Look for Stack {
         if let May::Have(cache) = self.below() {
             caches.push((Memory::Host, cache.cache()));
         }
-        if let May::Have(cache) = self.below().below().below().below() {
+        if let May::Have(cache) = self.below().below().device() {
             caches.push((Memory::Device, cache.cache()));
         }
         caches

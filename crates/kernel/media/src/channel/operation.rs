@@ -162,10 +162,6 @@ impl Operations {
         });
         self[id].follower = Follower::Both(one, other);
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.table.capacity() * size_of::<Operation>() + self.vacant.capacity() * size_of::<OpId>()
-    }
 }
 
 impl std::ops::Index<OpId> for Operations {

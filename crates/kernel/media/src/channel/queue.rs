@@ -86,8 +86,4 @@ impl Queue {
         }
         self.first.push_back(id);
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        (self.first.capacity() + self.rest.capacity()) * size_of::<OpId>()
-    }
 }

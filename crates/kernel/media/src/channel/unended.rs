@@ -75,8 +75,4 @@ impl Unended {
             promise
         })
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.ended.capacity() + self.promises.capacity() * size_of::<(u64, u64, OpId)>()
-    }
 }

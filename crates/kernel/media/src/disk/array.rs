@@ -3,8 +3,6 @@
 use super::{Answered, Direction, Disk, DiskConfig, DiskCosts, DiskTransfer, SECTOR_BYTES, Scheduler};
 use crate::tournament::{NONE, Tournament};
 use coflash_base::{Bytes, Duration, Misfit, Save, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 coflash_base::choice! {
     /// The placement of pages on disks.
@@ -25,28 +23,17 @@ fn stripe() -> Bytes {
     Bytes { count: 64 << 10 }
 }
 
-/// The disks behind a cache.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct DisksConfig {
-    /// Number of disks, at most 65536.
-    pub count: u32,
-    /// The model of each disk.
-    pub model: DiskConfig,
-    /// The order in which each disk serves its transfers.
-    pub scheduler: Scheduler,
-    /// The placement of pages on the disks.
-    pub placement: ArrayLayout,
-}
-
-impl Default for DisksConfig {
-    fn default() -> Self {
-        Self {
-            count: 1,
-            model: DiskConfig::default(),
-            scheduler: Scheduler::default(),
-            placement: ArrayLayout::default(),
-        }
+coflash_base::config! {
+    /// The disks behind a cache.
+    pub struct DisksConfig {
+        /// Number of disks, at most 65536.
+        pub count: u32 = 1,
+        /// The model of each disk.
+        pub model: DiskConfig,
+        /// The order in which each disk serves its transfers.
+        pub scheduler: Scheduler,
+        /// The placement of pages on the disks.
+        pub placement: ArrayLayout,
     }
 }
 
@@ -271,14 +258,5 @@ impl Disks {
     #[must_use]
     pub fn under_way(&self) -> usize {
         self.requests.len() - self.free.len()
-    }
-
-    /// The heap memory in bytes.
-    #[must_use]
-    pub fn heap_bytes(&self) -> usize {
-        self.disks.iter().map(Disk::heap_bytes).sum::<usize>()
-            + self.events.heap_bytes()
-            + self.requests.capacity() * size_of::<Option<Request>>()
-            + self.free.capacity() * size_of::<u32>()
     }
 }

@@ -77,8 +77,4 @@ impl Buffer {
         }
         self.segments.push(segment);
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.segments.capacity() * size_of::<Segment>()
-    }
 }

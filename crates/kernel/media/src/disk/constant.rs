@@ -3,31 +3,19 @@
 
 use super::{Direction, DiskCosts, DiskModel, DiskTransfer, SECTOR_BYTES};
 use coflash_base::{Bytes, Duration, Policy, Save, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The Maxtor Atlas 10K IV of the paper.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(deny_unknown_fields, default)]
-pub struct ConstantConfig {
-    /// Seek and rotation before a read.
-    pub read_positioning: Duration,
-    /// Seek and rotation before a write.
-    pub write_positioning: Duration,
-    /// Data rate in bytes per second.
-    pub bandwidth_per_s: Bytes,
-    /// Capacity.
-    pub capacity: Bytes,
-}
-
-impl Default for ConstantConfig {
-    fn default() -> Self {
-        Self {
-            read_positioning: Duration { ns: 4_500_000 },
-            write_positioning: Duration { ns: 4_900_000 },
-            bandwidth_per_s: Bytes { count: 72_000_000 },
-            capacity: Bytes { count: 36_000_000_000 },
-        }
+coflash_base::config! {
+    /// The Maxtor Atlas 10K IV of the paper.
+    #[derive(Eq, Save)]
+    pub struct ConstantConfig {
+        /// Seek and rotation before a read.
+        pub read_positioning: Duration = Duration { ns: 4_500_000 },
+        /// Seek and rotation before a write.
+        pub write_positioning: Duration = Duration { ns: 4_900_000 },
+        /// Data rate in bytes per second.
+        pub bandwidth_per_s: Bytes = Bytes { count: 72_000_000 },
+        /// Capacity.
+        pub capacity: Bytes = Bytes { count: 36_000_000_000 },
     }
 }
 

@@ -76,8 +76,4 @@ impl Layout {
             angle,
         }
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.first_sectors.capacity() * size_of::<u64>()
-    }
 }

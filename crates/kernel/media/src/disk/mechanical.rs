@@ -19,21 +19,16 @@ pub enum Drive {
     Atlas10k,
 }
 
-/// A drive and its options.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(deny_unknown_fields, default)]
-pub struct MechanicalConfig {
-    /// The drive.
-    pub drive: Drive,
-    /// Whether a write is answered as soon as it is in the buffer.
-    pub write_cache: bool,
-    /// Whether the buffer keeps the sectors that pass the head.
-    pub read_ahead: bool,
-}
-
-impl Default for MechanicalConfig {
-    fn default() -> Self {
-        Self { drive: Drive::default(), write_cache: true, read_ahead: true }
+coflash_base::config! {
+    /// A drive and its options.
+    #[derive(Eq, Save)]
+    pub struct MechanicalConfig {
+        /// The drive.
+        pub drive: Drive,
+        /// Whether a write is answered as soon as it is in the buffer.
+        pub write_cache: bool = true,
+        /// Whether the buffer keeps the sectors that pass the head.
+        pub read_ahead: bool = true,
     }
 }
 
@@ -192,9 +187,5 @@ impl DiskModel for Mechanical {
 
     fn position(&self, sector: u64) -> u64 {
         u64::from(self.layout.address(sector).cylinder)
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.layout.heap_bytes() + self.buffer.heap_bytes()
     }
 }

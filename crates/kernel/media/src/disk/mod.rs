@@ -69,11 +69,6 @@ pub trait DiskModel: coflash_base::Policy {
     /// The position of a sector for a scheduler: the distance of the arm is proportional to the difference of two
     /// positions.
     fn position(&self, sector: u64) -> u64;
-
-    /// The heap memory in bytes.
-    fn heap_bytes(&self) -> usize {
-        0
-    }
 }
 
 coflash_base::policy_family! { ($)
@@ -100,7 +95,6 @@ impl Mechanics {
         pub fn sectors(&self) -> u64;
         fn costs(&self, page_bytes: u64) -> DiskCosts;
         fn position(&self, sector: u64) -> u64;
-        fn heap_bytes(&self) -> usize;
     }
 }
 
@@ -212,12 +206,6 @@ impl Disk {
     #[must_use]
     pub fn queued(&self) -> usize {
         self.waiting.len() + usize::from(self.serving.is_some())
-    }
-
-    /// The heap memory in bytes.
-    #[must_use]
-    pub fn heap_bytes(&self) -> usize {
-        self.waiting.heap_bytes() + self.mechanics.heap_bytes()
     }
 
     fn begin_next(&mut self, now: Time) {

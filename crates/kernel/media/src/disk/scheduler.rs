@@ -123,10 +123,4 @@ impl Queue {
     pub(super) fn steps(&self) -> usize {
         self.turns.steps
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.free.len() * size_of::<((u64, u64), Waiting)>()
-            + self.blocked.len() * size_of::<(u64, (Waiting, u32))>()
-            + self.turns.heap_bytes()
-    }
 }

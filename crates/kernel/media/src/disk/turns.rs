@@ -109,8 +109,4 @@ impl Turns {
             self.steps += entries;
         }
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.parts.len() * size_of::<(u64, Part)>() + self.later * size_of::<(u64, Direction)>()
-    }
 }

@@ -183,14 +183,6 @@ impl Timeline {
             });
         }
     }
-
-    /// The heap memory in bytes.
-    pub fn heap_bytes(&self) -> usize {
-        self.servers.free_at.capacity() * size_of::<Time>()
-            + self.servers.channels.heap_bytes()
-            + self.slc_blocks.capacity()
-            + self.behind.as_ref().map_or(0, |behind| behind.heap_bytes())
-    }
 }
 
 impl Timeline {

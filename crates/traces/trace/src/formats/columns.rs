@@ -63,6 +63,33 @@ pub(crate) struct ColumnLines {
     days_ns: u64,
 }
 
+/// What the columns of a line have given so far.
+struct Row {
+    record: Record,
+    /// Whether no word has skipped the row.
+    kept: bool,
+    latency_ns: u64,
+    /// A column without a number, which only a flush may have.
+    absent: Option<&'static str>,
+    /// The range of the device's columns in the line.
+    device: Option<(usize, usize)>,
+}
+
+impl Row {
+    fn new(op: Op) -> Self {
+        let record = Record { time_ns: 0, device: 0, offset: 0, length: 0, op, placement: None };
+        Self { record, kept: true, latency_ns: 0, absent: None, device: None }
+    }
+
+    /// Take an operation, or skip the row where the word names none.
+    fn set_op(&mut self, op: Option<Op>) {
+        match op {
+            Some(op) => self.record.op = op,
+            None => self.kept = false,
+        }
+    }
+}
+
 impl ColumnLines {
     /// Create a parser of lines of `columns` between `separator`s.
     pub(crate) fn new(columns: Vec<NamedColumn>, separator: u8, open_ended: bool) -> Self {
@@ -96,107 +123,110 @@ impl ColumnLines {
     #[inline(always)]
     fn record_of(
         &mut self,
-        fields: Fields<'_, impl Separation>,
+        mut fields: Fields<'_, impl Separation>,
         line: &[u8],
         devices: &mut Devices,
     ) -> Result<Option<Record>, FieldError> {
-        let mut record = Record { time_ns: 0, device: 0, offset: 0, length: 0, op: self.op, placement: None };
-        let mut fields = fields.with_comma(self.comma);
-        let (mut kept, mut latency_ns) = (true, 0);
-        // A column without a number, which only a flush may have.
-        let mut absent = None;
-        // The range of the device's columns in the line.
-        let mut device: Option<(usize, usize)> = None;
+        fields.set_comma(self.comma);
+        let mut row = Row::new(self.op);
         for index in 0..self.columns.len() {
-            let (name, ref column) = self.columns[index];
-            match column {
-                Column::Time { step_ns, whole: false } => {
-                    let step_ns = *step_ns;
-                    let plain = if self.comma { None } else { fields.plain_decimal(step_ns) };
-                    record.time_ns = match plain {
-                        Some(time_ns) => time_ns,
-                        None => self.other_time(&mut fields, line, step_ns, name)?,
-                    };
-                    fields = fields.with_comma(self.comma);
-                }
-                Column::Time { step_ns, whole: true } => {
-                    record.time_ns = fields.plain_units(*step_ns, name)?;
-                }
-                Column::Latency { step_ns } => {
-                    latency_ns = any_decimal(fields.text(), *step_ns, name, self.comma)?;
-                }
-                Column::Offset { step_bytes, multiple } => {
-                    record.offset = bytes(&mut fields, *step_bytes, *multiple, name, &mut absent)?;
-                }
-                Column::Size { step_bytes, multiple } => {
-                    record.length = bytes(&mut fields, *step_bytes, *multiple, name, &mut absent)?;
-                }
-                Column::Op(words) => {
-                    let word = fields.word();
-                    match words.find(word).ok_or_else(|| unknown(words, word.1, name))? {
-                        Some(op) => record.op = op,
-                        None => kept = false,
-                    }
-                }
-                Column::UsualOp => {
-                    let given = trim(fields.word().1);
-                    self.numbered |= given.first().is_some_and(u8::is_ascii_digit);
-                    let kind = Kind::of(given).ok_or_else(|| no_operation(name, given))?;
-                    self.kinds.count(kind);
-                    match kind.op() {
-                        Some(op) => record.op = op,
-                        None => kept = false,
-                    }
-                }
-                Column::Flags => {
-                    let given = trim(fields.word().1);
-                    record.op = flags(given, name)?;
-                    self.flagged |= !matches!(given, b"0" | b"1");
-                }
-                Column::Device { number } => {
-                    let (start, end) = fields.range();
-                    let given = &line[start..end];
-                    if *number {
-                        whole(given, name)?;
-                    } else if given.is_empty() {
-                        return Err(FieldError::text(name, given, "the name of a device"));
-                    }
-                    device = Some((device.map_or(start, |(first, _)| first), end));
-                }
-                Column::Placement => record.placement = placement(fields.text(), name)?,
-                Column::Word(words) => {
-                    let word = fields.word();
-                    kept &= words.find(word).ok_or_else(|| unknown(words, word.1, name))?;
-                }
-                // Nothing uses it, so whatever stands there is no reason to refuse the record. A line that was cut is.
-                Column::Number if fields.text().is_empty() => {
-                    return Err(FieldError::text(name, b"", "a number"));
-                }
-                Column::Number => {}
-                Column::Skip => drop(fields.text()),
-                Column::Text => {
-                    let behind = self.columns.len() - index - 1;
-                    for _ in behind..fields.count().max(behind + 1) {
-                        fields.range();
-                    }
-                }
-            }
+            self.take(index, &mut fields, line, &mut row)?;
         }
         if !self.open_ended {
             let last = self.columns.last().map_or("line", |&(name, _)| name);
             fields.nothing_more(last, self.columns.len())?;
         }
-        if !kept {
+        if !row.kept {
             return Ok(None);
         }
-        if let Some(name) = absent.filter(|_| record.op != Op::Flush) {
+        let mut record = row.record;
+        if let Some(name) = row.absent.filter(|_| record.op != Op::Flush) {
             return Err(FieldError::text(name, b"", "a number"));
         }
-        record.time_ns = record.time_ns.saturating_sub(latency_ns);
-        if let Some((start, end)) = device {
+        record.time_ns = record.time_ns.saturating_sub(row.latency_ns);
+        if let Some((start, end)) = row.device {
             record.device = devices.number(&line[start..end]);
         }
         Ok(Some(record))
+    }
+
+    /// Read the field of a column into its row.
+    #[inline(always)]
+    fn take<S: Separation>(
+        &mut self,
+        index: usize,
+        fields: &mut Fields<'_, S>,
+        line: &[u8],
+        row: &mut Row,
+    ) -> Result<(), FieldError> {
+        let (name, ref column) = self.columns[index];
+        match column {
+            Column::Time { step_ns, whole: false } => {
+                let step_ns = *step_ns;
+                let plain = if self.comma { None } else { fields.plain_decimal(step_ns) };
+                row.record.time_ns = match plain {
+                    Some(time_ns) => time_ns,
+                    None => self.other_time(fields, line, step_ns, name)?,
+                };
+                fields.set_comma(self.comma);
+            }
+            Column::Time { step_ns, whole: true } => {
+                row.record.time_ns = fields.plain_units(*step_ns, name)?;
+            }
+            Column::Latency { step_ns } => {
+                row.latency_ns = any_decimal(fields.text(), *step_ns, name, self.comma)?;
+            }
+            Column::Offset { step_bytes, multiple } => {
+                row.record.offset = bytes(fields, *step_bytes, *multiple, name, &mut row.absent)?;
+            }
+            Column::Size { step_bytes, multiple } => {
+                row.record.length = bytes(fields, *step_bytes, *multiple, name, &mut row.absent)?;
+            }
+            Column::Op(words) => {
+                let word = fields.word();
+                row.set_op(words.find(word).ok_or_else(|| unknown(words, word.1, name))?);
+            }
+            Column::UsualOp => {
+                let given = trim(fields.word().1);
+                self.numbered |= given.first().is_some_and(u8::is_ascii_digit);
+                let kind = Kind::of(given).ok_or_else(|| no_operation(name, given))?;
+                self.kinds.count(kind);
+                row.set_op(kind.op());
+            }
+            Column::Flags => {
+                let given = trim(fields.word().1);
+                row.record.op = flags(given, name)?;
+                self.flagged |= !matches!(given, b"0" | b"1");
+            }
+            Column::Device { number } => {
+                let (start, end) = fields.range();
+                let given = &line[start..end];
+                if *number {
+                    whole(given, name)?;
+                } else if given.is_empty() {
+                    return Err(FieldError::text(name, given, "the name of a device"));
+                }
+                row.device = Some((row.device.map_or(start, |(first, _)| first), end));
+            }
+            Column::Placement => row.record.placement = placement(fields.text(), name)?,
+            Column::Word(words) => {
+                let word = fields.word();
+                row.kept &= words.find(word).ok_or_else(|| unknown(words, word.1, name))?;
+            }
+            // Nothing uses it, so whatever stands there is no reason to refuse the record. A line that was cut is.
+            Column::Number if fields.text().is_empty() => {
+                return Err(FieldError::text(name, b"", "a number"));
+            }
+            Column::Number => {}
+            Column::Skip => drop(fields.text()),
+            Column::Text => {
+                let behind = self.columns.len() - index - 1;
+                for _ in behind..fields.count().max(behind + 1) {
+                    fields.range();
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Take a time that is no plain number: a date, a time of day, or a number in another notation.

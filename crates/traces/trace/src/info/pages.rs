@@ -164,11 +164,6 @@ impl Pages {
         Sampling::below(self.limit, self.followed.len())
     }
 
-    /// The distinct pages; an estimate if pages are sampled.
-    pub(crate) fn footprint(&self) -> u64 {
-        (self.followed.len() as f64 / self.share() + 0.5) as u64
-    }
-
     /// The reuse of pages; `None` without accesses.
     pub(super) fn reuse(&self) -> Option<Reuse> {
         self.reuses.finish(self.accesses, self.share())

@@ -9,8 +9,11 @@
 //! Source: Cario and Nelson, "Autoregressive to anything" (1996), for the inversion; Mehler's formula for the series.
 //! Cost: sixteen additions per request; 256 KiB.
 
-use coflash_base::Share;
-use coflash_workload::synthetic::quantiles::{Quantile, kept_requests};
+use super::Correlations;
+use super::distributions::quantiles;
+use crate::info::Summary;
+use coflash_base::{Share, Time};
+use coflash_workload::synthetic::quantiles::{Quantile, QuantilesConfig, kept_requests};
 
 /// The distances are the powers of two up to this one.
 const FURTHEST_LOG2: usize = 15;
@@ -19,8 +22,10 @@ const PARTS: usize = 5;
 /// The order of the Hermite series.
 const ORDER: usize = 12;
 
-/// The counters.
-pub(super) struct Clustering {
+/// The gaps between arrivals.
+pub(super) struct Gaps {
+    latest_arrival: Option<Time>,
+    all: Summary,
     /// The latest values, in a ring.
     latest: Vec<f64>,
     count: usize,
@@ -30,13 +35,24 @@ pub(super) struct Clustering {
     products: [[f64; 3]; FURTHEST_LOG2 + 1],
 }
 
-impl Clustering {
+impl Gaps {
     pub(super) fn new() -> Self {
         let products = [[0.0; 3]; FURTHEST_LOG2 + 1];
-        Self { latest: vec![0.0; 1 << FURTHEST_LOG2], count: 0, sum: 0.0, sum_of_squares: 0.0, products }
+        Self {
+            latest_arrival: None,
+            all: Summary::new(),
+            latest: vec![0.0; 1 << FURTHEST_LOG2],
+            count: 0,
+            sum: 0.0,
+            sum_of_squares: 0.0,
+            products,
+        }
     }
 
-    pub(super) fn add(&mut self, gap_ns: u64) {
+    pub(super) fn add(&mut self, arrival: Time) {
+        let Some(before) = self.latest_arrival.replace(arrival) else { return };
+        let gap_ns = arrival.ns - before.ns;
+        self.all.add(gap_ns);
         let value = level(gap_ns as f64);
         let mask = self.latest.len() - 1;
         for (log2, sums) in self.products.iter_mut().enumerate() {
@@ -55,9 +71,22 @@ impl Clustering {
         self.sum_of_squares += value * value;
     }
 
+    /// The correlations for the comparison.
+    pub(super) fn correlations(&self) -> Correlations {
+        let [of_neighbours, over_64_requests, over_4096_requests] =
+            [0, 6, 12].map(|log2| self.correlation(log2));
+        Correlations { of_neighbours, over_64_requests, over_4096_requests }
+    }
+
+    /// The arrivals with such gaps; `None` if all are zero.
+    pub(super) fn config(&self) -> Option<QuantilesConfig> {
+        let gaps = quantiles(&self.all);
+        (!gaps.is_empty()).then(|| QuantilesConfig { clustering: self.shares(&gaps), gaps })
+    }
+
     /// The correlation of gaps at a distance of 2^`log2`; `None` without variance, or with fewer than 16 such distances
     /// after one another.
-    pub(super) fn correlation(&self, log2: usize) -> Option<f64> {
+    fn correlation(&self, log2: usize) -> Option<f64> {
         let count = self.count as f64;
         let mean = self.sum / count;
         let variance = self.sum_of_squares / count - mean * mean;
@@ -68,7 +97,7 @@ impl Clustering {
     }
 
     /// The shares of variance for gaps with the quantiles `gaps`.
-    pub(super) fn shares(&self, gaps: &[Quantile]) -> Vec<Share> {
+    fn shares(&self, gaps: &[Quantile]) -> Vec<Share> {
         let squares = hermite_squares(gaps);
         let seen: Vec<(f64, f64)> = (0..=FURTHEST_LOG2)
             .map_while(|log2| {

@@ -17,79 +17,85 @@
 //! Not reproduced: the distance between addresses, which of the pages of a flow are used together with which of another
 //! one, and times that depend on operations or addresses. The comparison shows the effect on the statistics.
 //!
-//! Cost: one pass over the trace, and two over the fitted workload. Memory is bounded (see [`profile`]).
+//! Cost: one pass over the trace, and one over the fitted workload. Memory is bounded: see `accesses.rs` and
+//! `distributions.rs`.
 //!
 //! Source: Delimitrou et al., "Storage I/O generation and replay for datacenter applications" (2011), for the idea of
 //! validating a generated workload feature by feature; the details are ours.
 
 mod accesses;
 mod clustering;
+mod counters;
+mod distributions;
 mod flows;
-mod profile;
 #[cfg(test)]
 mod tests;
 
-pub use profile::{Correlations, Gaps, Profile, SizeProfile};
-
-use crate::info::page_bytes;
+use crate::info::{InfoOptions, WorkloadInfo, page_bytes, summarise};
+use clustering::Gaps;
 use coflash_base::{Bytes, Seed, Share};
 use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, Synthetic, SyntheticConfig};
-use coflash_workload::{Op, Source, WorkloadError, refuse};
-use profile::Counters;
+use coflash_workload::{Op, Request, Source, WorkloadError, refuse};
+use counters::Counters;
 use serde::Serialize;
 
-/// Options of the fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FitOptions {
-    /// Size of a page for popularity and footprint, a power of two of at least 512 bytes.
-    pub page: Bytes,
-    /// Seed of the candidates and of the comparison.
-    pub seed: u64,
-}
-
-impl Default for FitOptions {
-    fn default() -> Self {
-        Self { page: Bytes { count: 4096 }, seed: 1 }
-    }
-}
-
-/// A workload fitted to a trace.
+/// A workload, as it is compared with another one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Fitted {
-    /// The workload, as under `synthetic` in a scenario.
-    pub config: SyntheticConfig,
-    /// The trace.
-    pub original: Profile,
-    /// The fitted workload, measured in the same way.
-    pub fitted: Profile,
+pub struct Profile {
+    /// Its statistics.
+    #[serde(flatten)]
+    pub info: WorkloadInfo,
+    /// The correlation of the logarithms of gaps: 0 without clustering.
+    pub interarrival_correlation: Correlations,
 }
 
-/// Fit a workload to `source`, which is read to its end.
+/// The correlation of gaps at a distance in requests; `None` for a trace that is too short.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "distances")]
+pub struct Correlations {
+    pub of_neighbours: Option<f64>,
+    pub over_64_requests: Option<f64>,
+    pub over_4096_requests: Option<f64>,
+}
+
+/// Fit a workload to `source`, which is read to its end, and describe the source. A page is a power of two of at least
+/// 512 bytes.
 ///
 /// # Errors
 /// An error of the source; a source without addresses.
-pub fn fit_source(source: &mut dyn Source, options: FitOptions) -> Result<Fitted, WorkloadError> {
-    let original = count(source, options)?;
-    let seed = Seed(options.seed);
-    let config = config(&original, options.page.count)?;
-    let mut fitted = Counters::new(options.page.count);
-    fitted.read(&mut Synthetic::new(&config, config.space.map_or(0, |space| space.count), seed)?)?;
-    Ok(Fitted { config, original: original.profile(), fitted: fitted.profile() })
+pub fn fit(source: &mut dyn Source, page: Bytes) -> Result<(SyntheticConfig, Profile), WorkloadError> {
+    let mut counters = Counters::new(page_bytes(page)?);
+    let profile = describe(&mut Counted { source, count: |request: &Request| counters.add(request) }, page)?;
+    Ok((config(&counters, page.count)?, profile))
 }
 
-/// Fit a workload without the comparison.
+/// Describe a workload, which is read to its end, as [`fit`] describes the original.
 ///
 /// # Errors
-/// See [`fit_source`].
-pub fn config_like(source: &mut dyn Source, options: FitOptions) -> Result<SyntheticConfig, WorkloadError> {
-    config(&count(source, options)?, options.page.count)
+/// See [`fit`].
+pub fn describe(source: &mut dyn Source, page: Bytes) -> Result<Profile, WorkloadError> {
+    let mut gaps = Gaps::new();
+    let mut counted = Counted { source, count: |request: &Request| gaps.add(request.arrival) };
+    let info = summarise(&mut counted, InfoOptions { page, ..InfoOptions::default() })?;
+    Ok(Profile { info, interarrival_correlation: gaps.correlations() })
 }
 
-/// Count in one pass.
-fn count(source: &mut dyn Source, options: FitOptions) -> Result<Counters, WorkloadError> {
-    let mut counters = Counters::new(page_bytes(options.page)?);
-    counters.read(source)?;
-    Ok(counters)
+/// A source whose requests are counted on their way.
+struct Counted<'a, F> {
+    source: &'a mut dyn Source,
+    count: F,
+}
+
+impl<F: FnMut(&Request) + Send> Source for Counted<'_, F> {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+        self.source.next_batch(batch)?;
+        batch.iter().for_each(&mut self.count);
+        Ok(())
+    }
+
+    fn inner(&self) -> Option<&dyn Source> {
+        Some(self.source)
+    }
 }
 
 /// Compute the configuration that fits the counters.
@@ -114,7 +120,7 @@ fn config(counters: &Counters, page_bytes: u64) -> Result<SyntheticConfig, Workl
         flush_share: share(Op::Flush),
         size: SizeConfig::ByOp(size),
         align: Bytes { count: align },
-        arrival: counters.arrival().map_or_else(ArrivalConfig::default, ArrivalConfig::Quantiles),
+        arrival: counters.arrival(),
     };
     complete(config, counters.page_accesses(), page_bytes)
 }

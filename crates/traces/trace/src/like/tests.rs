@@ -4,9 +4,26 @@ use super::*;
 use crate::TraceOptions;
 use coflash_workload::Part;
 
+const PAGE: Bytes = Bytes { count: 4096 };
+
+/// A fitted workload, the statistics of the original, and those of the workload.
+#[derive(Debug)]
+struct Fitted {
+    config: SyntheticConfig,
+    original: WorkloadInfo,
+    fitted: WorkloadInfo,
+}
+
+fn fit_and_describe(source: &mut dyn Source) -> Fitted {
+    let (config, original) = fit(source, PAGE).unwrap();
+    let space = config.space.expect("a fitted workload has a space").count;
+    let likeness = describe(&mut Synthetic::new(&config, space, Seed(1)).unwrap(), PAGE).unwrap();
+    Fitted { config, original: original.info, fitted: likeness.info }
+}
+
 fn fitted(text: &str, device_bytes: u64) -> Fitted {
     let part: Part = coflash_base::read::read(&text.parse::<toml::Table>().unwrap()).unwrap();
-    fit_source(&mut part.open(device_bytes, Seed(1)).unwrap(), FitOptions::default()).unwrap()
+    fit_and_describe(&mut part.open(device_bytes, Seed(1)).unwrap())
 }
 
 #[track_caller]
@@ -19,16 +36,17 @@ fn assert_near(what: &str, seen: f64, expected: f64, bound: f64) {
 fn assert_alike(fitted: &Fitted, bound: f64) {
     let Fitted { original: a, fitted: b, .. } = fitted;
     let relative = |what: &str, a: f64, b: f64| assert_near(what, b / a, 1.0, bound);
-    let share = |what: &str, a: Option<f64>, b: Option<f64>| {
-        assert_near(what, b.unwrap_or(0.0), a.unwrap_or(0.0), bound);
-    };
     relative("requests", a.requests as f64, b.requests as f64);
-    share("reads", a.read_share, b.read_share);
-    share("trims", Some(a.trims as f64 / a.requests as f64), Some(b.trims as f64 / b.requests as f64));
-    share("flushes", Some(a.flushes as f64 / a.requests as f64), Some(b.flushes as f64 / b.requests as f64));
-    relative("footprint", a.footprint_bytes as f64, b.footprint_bytes as f64);
-    let bytes = |profile: &Profile| [profile.read_bytes, profile.written_bytes].map(|bytes| bytes as f64);
-    bytes(a).into_iter().zip(bytes(b)).for_each(|(a, b)| relative("bytes", a.max(1.0), b.max(1.0)));
+    let footprint = |info: &WorkloadInfo| info.footprint_pages.unwrap() as f64;
+    relative("footprint", footprint(a), footprint(b));
+    let ops = |info: &WorkloadInfo| [&info.read, &info.write, &info.trim, &info.flush].map(Clone::clone);
+    for (a_op, b_op) in ops(a).iter().zip(&ops(b)) {
+        let share = |requests: u64, info: &WorkloadInfo| requests as f64 / info.requests as f64;
+        assert_near("share of an operation", share(b_op.requests, b), share(a_op.requests, a), bound);
+    }
+    for (a_op, b_op) in [(&a.read, &b.read), (&a.write, &b.write)] {
+        relative("bytes", a_op.bytes.max(1) as f64, b_op.bytes.max(1) as f64);
+    }
     if let (Some(a), Some(b)) = (&a.interarrival_ns, &b.interarrival_ns)
         && a.max > 0
     {
@@ -120,13 +138,14 @@ fn ends_of_the_range_can_be_fitted() {
         "synthetic = { requests = 5_000, size = { name = \"exponential\", max = \"8MiB\", mean = \"1MiB\" }, align = \"512B\" }",
     ] {
         let fitted = fitted(text, 4 << 30);
-        let requests = |profile: &Profile| profile.requests as f64;
+        let requests = |info: &WorkloadInfo| info.requests as f64;
         let Fitted { original, fitted: likeness, .. } = &fitted;
         // Large requests at random gather pages of many earlier ones.
         let more = requests(likeness) / requests(original);
         assert!((0.9..3.0).contains(&more), "{text}: {more}");
-        assert_eq!(original.read_share, likeness.read_share, "{text}");
-        let bytes = |profile: &Profile| (profile.read_bytes + profile.written_bytes) as f64;
+        let ops_of = |info: &WorkloadInfo| (info.read.requests > 0, info.write.requests > 0);
+        assert_eq!(ops_of(original), ops_of(likeness), "{text}");
+        let bytes = |info: &WorkloadInfo| (info.read.bytes + info.write.bytes) as f64;
         let ratio = (bytes(likeness) + 1.0) / (bytes(original) + 1.0);
         assert!((0.93..1.07).contains(&ratio), "{text}: {ratio}");
     }
@@ -134,10 +153,10 @@ fn ends_of_the_range_can_be_fitted() {
         &"synthetic = { flush_share = \"100%\", requests = 10 }".parse::<toml::Table>().unwrap(),
     )
     .unwrap();
-    let error = fit_source(&mut flushes.open(1 << 30, Seed(1)).unwrap(), FitOptions::default());
+    let error = fit(&mut flushes.open(1 << 30, Seed(1)).unwrap(), PAGE);
     assert!(error.unwrap_err().to_string().contains("no request has an address"));
-    let page = FitOptions { page: Bytes { count: 1000 }, ..FitOptions::default() };
-    let error = fit_source(&mut flushes.open(1 << 30, Seed(1)).unwrap(), page).unwrap_err().to_string();
+    let page = Bytes { count: 1000 };
+    let error = fit(&mut flushes.open(1 << 30, Seed(1)).unwrap(), page).unwrap_err().to_string();
     assert!(error.contains("1KB was given; a power of two"), "{error}");
 }
 
@@ -146,6 +165,5 @@ fn the_recorded_trace_is_met() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/traces/pgbench-oltp-400k.iolog.zst")
         .to_owned();
     let mut source = crate::open(&[path], &TraceOptions::default()).unwrap();
-    let fitted = fit_source(&mut source, FitOptions::default()).unwrap();
-    assert_alike(&fitted, 0.1);
+    assert_alike(&fit_and_describe(&mut source), 0.1);
 }

@@ -132,8 +132,4 @@ impl Intervals {
         let all = counts.iter().sum::<f64>().max(writes).max(1.0);
         Ages::new(counts.iter().map(|count| count / all), 1.0 / UNITS as f64)
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        (self.times.capacity() + self.counts.capacity()) * size_of::<u64>()
-    }
 }

@@ -25,24 +25,17 @@ use coflash_base::{Index, Misfit, Policy, Save};
 use hot::Hot;
 use intervals::Intervals;
 use model::{Device, Plan};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The parameters of MiDAS.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(deny_unknown_fields, default)]
-pub struct MidasConfig {
-    /// Number of groups, with that of hot pages, at most: from 3 to 16.
-    pub groups: u32,
-    /// One in this many pages is a sample for the intervals between its writes.
-    pub sampling: u32,
-    /// The length of an epoch, in times that all pages could be written: from 1 to 16.
-    pub epoch: u32,
-}
-
-impl Default for MidasConfig {
-    fn default() -> Self {
-        Self { groups: 8, sampling: 100, epoch: 4 }
+coflash_base::config! {
+    /// The parameters of MiDAS.
+    #[derive(Eq, Save)]
+    pub struct MidasConfig {
+        /// Number of groups, with that of hot pages, at most: from 3 to 16.
+        pub groups: u32 = 8,
+        /// One in this many pages is a sample for the intervals between its writes.
+        pub sampling: u32 = 100,
+        /// The length of an epoch, in times that all pages could be written: from 1 to 16.
+        pub epoch: u32 = 4,
     }
 }
 
@@ -273,9 +266,5 @@ impl PlacementPolicy for Midas {
         self.present = self.arrange(self.next.queues, self.next.sizes, self.next.last);
         self.next = self.present;
         Some(before)
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.pages.capacity() + self.intervals.heap_bytes()
     }
 }
