@@ -36,7 +36,7 @@ from coflash_reproduce.claim import FALLS, RISES, Claim, Kind, Paper
 from coflash_reproduce.data import toml, toml_beside
 from coflash_reproduce.paper import Axis, Exhibit, Experiment, Figure, Grid, Line, Picture, Runs
 from coflash_reproduce.queries import Queries, functions_of, literal, written
-from coflash_reproduce.study import Finding, Hypothesis, Study
+from coflash_reproduce.study import Finding, Study
 from coflash_reproduce.text import Text
 
 Table = Callable[[Runs], Grid]
@@ -82,7 +82,11 @@ def study(names: Mapping[str, Any], *, pictures: Mapping[str, Draw] = {}, tables
         text=queries.text,
         experiments=names["experiments"],
         exhibits=_exhibits(queries, pictures, tables),
-        hypotheses=tuple(_hypotheses(queries)),
+        hypotheses={
+            name: partial(_tested, queries, blocks["sql holds"])
+            for name, blocks in queries.text.blocks.items()
+            if "sql holds" in blocks
+        },
         answer=lambda runs: queries.numbers(answer, runs) if answer else {},
         explanation=queries.notes("answer"),
         queries=queries,
@@ -188,15 +192,6 @@ def _cells(queries: Queries, values: str, y: str, x: str = "", colours: str = ""
         ]
 
     return draw
-
-
-def _hypotheses(queries: Queries) -> Iterator[Hypothesis]:
-    """Yield the test of each hypothesis, named as its section."""
-    for name, blocks in queries.text.blocks.items():
-        if "sql holds" in blocks:
-            test = partial(_tested, queries, blocks["sql holds"])
-            test.__name__ = name  # type: ignore[attr-defined]
-            yield test
 
 
 def _tested(queries: Queries, query: str, runs: Runs) -> Finding:

@@ -24,7 +24,7 @@ class Finding(NamedTuple):
 
 
 Hypothesis = Callable[[Runs], Finding]
-"""The test of a hypothesis; the section of its name says what would hold, and what would refute it."""
+"""The test of a hypothesis."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ class Tested:
 class Study(Investigation):
     """A study; its sections "question" and "limits" say why it matters, and what it does not show."""
 
-    hypotheses: tuple[Hypothesis, ...]
+    hypotheses: Mapping[str, Hypothesis]
+    """By the name of its section, which says what would hold, and what would refute it."""
     answer: Callable[[Runs], Mapping[str, Any]] = lambda _: {}
     """The numbers of the section "answer"."""
     explanation: Callable[[Runs], Iterable[str]] = lambda _: ()
@@ -57,9 +58,8 @@ class Study(Investigation):
 
     def test(self, runs: Runs) -> list[Tested]:
         """Test each hypothesis."""
-        names = [test.__name__.strip("_").replace("_", "-") for test in self.hypotheses]
-        tests = zip(names, self.hypotheses, strict=True)
-        return [Tested(self.text.titles[name], self.text.bodies[name], test(runs)) for name, test in tests]
+        titles, bodies = self.text.titles, self.text.bodies
+        return [Tested(titles[name], bodies[name], test(runs)) for name, test in self.hypotheses.items()]
 
 
 def four_dies(blocks_per_plane: int) -> Scenario:
