@@ -13,6 +13,7 @@ from reproduced import documents, rows
 
 from coflash import CoflashError
 from coflash.measures.measure import WAF_HOST
+from coflash_reproduce import declare
 from coflash_reproduce.claim import Paper
 from coflash_reproduce.paper import Axis, Case, Experiment, Figure, Runs
 from coflash_reproduce.queries import Queries
@@ -146,6 +147,18 @@ def test_a_change_compares_runs_of_the_same_seed(done: Done) -> None:
     select change(a.waf_host, b.waf_host) from runs a join runs b using (experiment, place, seed)
     where a.line = 'greedy' and b.line = 'fifo' order by a.n"""
     assert [row[0] for row in Queries(TOY.text, {}).rows(query, done.runs)[1]] == pytest.approx(expected)
+
+
+def test_a_line_of_a_query_is_a_mean_over_the_values_of_all_seeds(done: Done) -> None:
+    query = """
+    select line, place, list(waf_host) as wafs from runs where line = 'greedy' group by line, place
+    union all select 'known', 20, [1.5] order by line, place"""
+    seeds, known = declare._lines(Queries(TOY.text, {}), query, done.runs)
+    for (place, value), half, share in zip(seeds.points, seeds.half_widths, PLACES, strict=True):
+        values = measured(done, "greedy", share)
+        assert (place, value) == (share, pytest.approx(mean(values)))
+        assert half == pytest.approx(STUDENT * stdev(values) / math.sqrt(SEEDS))
+    assert (known.points, known.half_widths) == (((20, 1.5),), (None,))
 
 
 def test_the_published_page_has_its_image(done: Done) -> None:
