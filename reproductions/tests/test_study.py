@@ -156,7 +156,7 @@ def test_a_line_of_a_query_is_a_mean_over_the_values_of_all_seeds(done: Done) ->
     seeds, known = declare._lines(Queries(TOY.text, {}), query, done.runs)
     for (place, value), half, share in zip(seeds.points, seeds.half_widths, PLACES, strict=True):
         values = measured(done, "greedy", share)
-        assert (place, value) == (share, pytest.approx(mean(values)))
+        assert place == share and value == pytest.approx(mean(values))
         assert half == pytest.approx(STUDENT * stdev(values) / math.sqrt(SEEDS))
     assert (known.points, known.half_widths) == (((20, 1.5),), (None,))
 
