@@ -30,12 +30,13 @@ from typing import Any
 from coflash.charts import Chart
 from coflash.measures.measure import MEASURES, Measure
 from coflash.quantity import show
+from coflash.results.estimate import estimate
 from coflash_reproduce import drawing
 from coflash_reproduce.claim import FALLS, RISES, Claim, Kind, Paper
 from coflash_reproduce.data import toml, toml_beside
 from coflash_reproduce.paper import Axis, Exhibit, Experiment, Figure, Grid, Line, Picture, Runs
 from coflash_reproduce.queries import Queries, functions_of, literal, written
-from coflash_reproduce.study import Finding, Hypothesis, Study
+from coflash_reproduce.study import Finding, Study
 from coflash_reproduce.text import Text
 
 Table = Callable[[Runs], Grid]
@@ -81,7 +82,11 @@ def study(names: Mapping[str, Any], *, pictures: Mapping[str, Draw] = {}, tables
         text=queries.text,
         experiments=names["experiments"],
         exhibits=_exhibits(queries, pictures, tables),
-        hypotheses=tuple(_hypotheses(queries)),
+        hypotheses={
+            name: partial(_tested, queries, blocks["sql holds"])
+            for name, blocks in queries.text.blocks.items()
+            if "sql holds" in blocks
+        },
         answer=lambda runs: queries.numbers(answer, runs) if answer else {},
         explanation=queries.notes("answer"),
         queries=queries,
@@ -132,12 +137,13 @@ def _figure(queries: Queries, name: str, values: dict[str, Any]) -> Figure:
 
 
 def _lines(queries: Queries, query: str, runs: Runs, experiment: Experiment | None = None) -> list[Line]:
-    """Return lines: rows of the label, the place and the value, in order."""
-    points: dict[str, list[tuple[float, float]]] = {}
+    """Return lines: rows of the label, the place, and the value or those of all seeds, in order."""
+    points: dict[str, list[tuple[tuple[float, float], float | None]]] = {}
     for label, place, value in queries.rows(query, runs, experiment=experiment.name if experiment else "")[1]:
-        if value is not None:
-            points.setdefault(label, []).append((place, value))
-    return [Line(label, tuple(each)) for label, each in points.items()]
+        mean, half_width, *_ = estimate(value) if isinstance(value, list) else (value, None)
+        if mean is not None:
+            points.setdefault(label, []).append(((place, mean), half_width))
+    return [Line(label, *zip(*each, strict=True)) for label, each in points.items()]
 
 
 def _bars(queries: Queries, values: str, label: str, form: str, stacked: bool = False) -> tuple[Table, Draw]:
@@ -166,31 +172,26 @@ def _bars(queries: Queries, values: str, label: str, form: str, stacked: bool = 
     return table, draw
 
 
-def _cells(queries: Queries, values: str, x: str, y: str) -> Draw:
-    """Return a map: rows of the panel, the place on either axis, and the label and the text of the cell."""
+def _cells(queries: Queries, values: str, y: str, x: str = "", colours: str = "") -> Draw:
+    """Return a map: rows of the panel, the place on either axis, and the label and the text of the cell.
+
+    A row may also have the label of the panel's lower axis, in place of `x`.
+    """
 
     def draw(runs: Runs) -> list[Chart]:
         panels: dict[str, dict[str, list[tuple[str, str]]]] = {}
-        places: dict[str, None] = {}
-        for panel, above, across, label, text in queries.rows(values, runs)[1]:
+        axes: dict[str, tuple[str, dict[str, None]]] = {}
+        for panel, above, across, label, text, *own in queries.rows(values, runs)[1]:
             panels.setdefault(panel, {}).setdefault(above, []).append((label, text))
-            places[across] = None
-        colours = drawing.colours_of([cell[0] for rows in panels.values() for row in rows.values() for cell in row])
+            axes.setdefault(panel, (own[0] if own else x, {}))[1][across] = None
+        labels = [cell[0] for rows in panels.values() for row in rows.values() for cell in row]
+        shown = queries.constant(colours) if colours else drawing.colours_of(labels)
         return [
-            drawing.cells([*rows.values()], (x, [*places]), (y, [*rows]), colours, panel)
+            drawing.cells([*rows.values()], (axes[panel][0], [*axes[panel][1]]), (y, [*rows]), shown, panel)
             for panel, rows in panels.items()
         ]
 
     return draw
-
-
-def _hypotheses(queries: Queries) -> Iterator[Hypothesis]:
-    """Yield the test of each hypothesis, named as its section."""
-    for name, blocks in queries.text.blocks.items():
-        if "sql holds" in blocks:
-            test = partial(_tested, queries, blocks["sql holds"])
-            test.__name__ = name  # type: ignore[attr-defined]
-            yield test
 
 
 def _tested(queries: Queries, query: str, runs: Runs) -> Finding:

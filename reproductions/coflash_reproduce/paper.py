@@ -14,19 +14,18 @@ the experiments, `drawing` the figures, `page` the page; its prose is in a Markd
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, wraps
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from coflash.charts import Chart
 from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
-from coflash.quantity import Unit, change, show, show_change
+from coflash.quantity import Unit, show
 from coflash.results.estimate import Estimate
 from coflash.results.result import FILES, Result
 from coflash.results.store import RunFolder
@@ -82,6 +81,9 @@ class Experiment:
         return "at their times" if mode == "open" else f"{replay['queue_depth']} at a time"
 
 
+T = TypeVar("T")
+
+
 @dataclass(frozen=True)
 class Run:
     """A finished case."""
@@ -101,23 +103,6 @@ class Run:
     def read(self, measure: Measure) -> float:
         """Return a measure; 0 where it has no value."""
         return measure.read(self.metrics) or 0.0
-
-    def shown(self, measure: Measure) -> str:
-        """Show a measure with its unit."""
-        return measure.shown(self.metrics)
-
-    def change(self, base: Run, measure: Measure) -> float | None:
-        """Return the relative change of a measure from another run; None where it has none."""
-        return change(measure.read(self.metrics), measure.read(base.metrics))
-
-    def changed(self, base: Run, measure: Measure) -> str:
-        """Show the relative change of a measure from another run."""
-        return show_change(self.change(base, measure))
-
-    @property
-    def programs(self) -> int:
-        """All pages that were programmed."""
-        return sum(self.metrics.programs_pages.to_dict().values())
 
     @cached_property
     def late_ns(self) -> float:
@@ -167,32 +152,10 @@ class Runs:
         """Return the runs of an experiment, or of one of its lines; empty if it was not run."""
         return [run for run in self.runs if run.experiment.name == experiment and line in (None, run.case.line)]
 
-    def at(self, experiment: str, line: str, at: float) -> Run | None:
-        """Return the run at a place of a line; None if there is none."""
-        return next((run for run in self.of(experiment, line) if run.case.at == at), None)
-
-    def by_place(self, measure: Measure, experiment: str, line: str | None = None) -> dict[float, float]:
-        """Return a measure at each place of an experiment, or of one of its lines."""
-        return {run.case.at: run.read(measure) for run in self.of(experiment, line)}
-
-    def pairs(self, experiments: Iterable[str], line: str, baseline: str) -> Iterator[tuple[Run, Run]]:
-        """Yield the runs of a line, each with the one of the baseline at its place; those without are left out."""
-        for experiment in self.experiments(experiments):
-            for run in self.of(experiment.name, line):
-                if base := self.at(experiment.name, baseline, run.case.at):
-                    yield run, base
-
     def experiments(self, names: Iterable[str]) -> list[Experiment]:
         """Return those of these experiments that were run, in the order of the names."""
         done = {run.experiment.name: run.experiment for run in self.runs}
         return [done[name] for name in names if name in done]
-
-    def changes(self, experiment: str, line: str, baseline: str, measure: Measure) -> list[float]:
-        """Return the relative changes of a line from the baseline, at each place and seed that both have."""
-        bases = {(run.case.at, run.seed): run for run in self.of(experiment, baseline)}
-        pairs = ((run, bases.get((run.case.at, run.seed))) for run in self.of(experiment, line))
-        found = (change(measure.read(run.metrics), measure.read(base.metrics)) for run, base in pairs if base)
-        return [relative for relative in found if relative is not None]
 
 
 @dataclass(frozen=True)
@@ -264,32 +227,6 @@ class Grid:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-
-    @classmethod
-    def beside(cls, module: str, name: str) -> Grid:
-        """Read a CSV file beside a module: a table that is not computed."""
-        with Path(module).with_name(name).open(encoding="utf-8", newline="") as file:
-            columns, *rows = map(tuple, csv.reader(file))
-        return cls(columns, tuple(rows))
-
-
-Row = tuple[str, ...]
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def tabled(columns: str) -> Callable[[Callable[P, Iterable[Row]]], Callable[P, Grid]]:
-    """Make a function that yields rows return a table with these columns, which are written with bars between them."""
-    names = tuple(name.strip() for name in columns.split("|"))
-
-    def of(rows: Callable[P, Iterable[Row]]) -> Callable[P, Grid]:
-        @wraps(rows)
-        def grid(*args: P.args, **keys: P.kwargs) -> Grid:
-            return Grid(names, tuple(rows(*args, **keys)))
-
-        return grid
-
-    return of
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,13 @@ paper has them, and hypotheses in place of a paper's numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import wraps
 from typing import Any, NamedTuple
 
-from coflash.measures.measure import Measure
-from coflash.results.estimate import Estimate, estimate_of
 from coflash.scenario import Scenario
 from coflash_reproduce.claim import HOLDS, REFUTED
-from coflash_reproduce.paper import Investigation, Run, Runs, spread
+from coflash_reproduce.paper import Investigation, Runs
 
 
 class Finding(NamedTuple):
@@ -27,18 +24,7 @@ class Finding(NamedTuple):
 
 
 Hypothesis = Callable[[Runs], Finding]
-"""The test of a hypothesis; the section of its name says what would hold, and what would refute it."""
-
-
-def each_holds(test: Callable[[Runs], Iterable[Finding]]) -> Hypothesis:
-    """Make a function that yields a finding of each workload or place the test of a hypothesis about all of them."""
-
-    @wraps(test)
-    def whole(runs: Runs) -> Finding:
-        found = list(test(runs))
-        return Finding(all(one.holds for one in found), "; ".join(one.numbers for one in found))
-
-    return whole
+"""The test of a hypothesis."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +49,8 @@ class Tested:
 class Study(Investigation):
     """A study; its sections "question" and "limits" say why it matters, and what it does not show."""
 
-    hypotheses: tuple[Hypothesis, ...]
+    hypotheses: Mapping[str, Hypothesis]
+    """By the name of its section, which says what would hold, and what would refute it."""
     answer: Callable[[Runs], Mapping[str, Any]] = lambda _: {}
     """The numbers of the section "answer"."""
     explanation: Callable[[Runs], Iterable[str]] = lambda _: ()
@@ -71,9 +58,8 @@ class Study(Investigation):
 
     def test(self, runs: Runs) -> list[Tested]:
         """Test each hypothesis."""
-        names = [test.__name__.strip("_").replace("_", "-") for test in self.hypotheses]
-        tests = zip(names, self.hypotheses, strict=True)
-        return [Tested(self.text.titles[name], self.text.bodies[name], test(runs)) for name, test in tests]
+        titles, bodies = self.text.titles, self.text.bodies
+        return [Tested(titles[name], bodies[name], test(runs)) for name, test in self.hypotheses.items()]
 
 
 def four_dies(blocks_per_plane: int) -> Scenario:
@@ -87,18 +73,3 @@ def asked(scenario: Scenario, generator: Any, requests: int, read_share: str) ->
     """Return a scenario with a generated workload."""
     keys = {"generator": generator, "requests": requests, "read_share": read_share}
     return scenario.with_({f"workload.synthetic.{key}": value for key, value in keys.items()})
-
-
-def mean_of(runs: Sequence[Run], measure: Measure) -> Estimate:
-    """Return the mean of a measure over runs that differ in their seed, with its confidence interval."""
-    return estimate_of(measure, (run.metrics for run in runs))
-
-
-def at(runs: Runs, experiment: str, line: str, place: float, measure: Measure) -> Estimate:
-    """Return the mean of a measure over the seeds at a place of a line, with its confidence interval."""
-    return mean_of([run for run in runs.of(experiment, line) if run.case.at == place], measure)
-
-
-def shown(found: Estimate, measure: Measure) -> str:
-    """Show the mean of a measure as [`spread`][coflash_reproduce.paper.spread] does."""
-    return spread(found, measure.unit)

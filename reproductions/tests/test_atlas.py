@@ -106,4 +106,7 @@ def test_clean_first_and_known_overwrites_save_more_together(done: Done) -> None
 
 def test_a_picture_of_the_map_carries_the_names_of_answers(done: Done) -> None:
     (picture,) = (done.page.parent / "images").glob("*.svg")
-    assert "none" in picture.read_text("utf-8")
+    drawn = picture.read_text("utf-8")
+    assert "none" in drawn and atlas.COLOURS[atlas.NONE] in drawn
+    assert drawn.count("cache, % of the footprint</text>") == len(atlas.PANELS) - len(atlas.SIZES)
+    assert drawn.count("size of blocks, 1 as in the other panels</text>") == 1

@@ -369,8 +369,8 @@ def test_the_model_is_the_papers_and_the_sizes_sum_to_the_flash(done: Done) -> N
 
 def test_less_room_for_garbage_collection_costs_erases(done: Done) -> None:
     for name in ("financial", "home"):
-        roomy, tight = (done.runs.at(name, FP, at) for at in (50, 90))
-        assert roomy and tight
+        by_share = {run.case.at: run for run in done.runs.of(name, FP)}
+        roomy, tight = by_share[50], by_share[90]
         assert tight.metrics.erases_blocks > 1.2 * roomy.metrics.erases_blocks
         assert reading.HITS.read(tight.metrics) > reading.HITS.read(roomy.metrics)  # type: ignore[operator]
 

@@ -66,7 +66,9 @@ def test_less_should_be_cached_before_flash_than_before_disks(tmp_path: Path) ->
     alive, more_true, _ = done.judged
     assert alive.finding.holds
     assert more_true.finding.holds
-    before_qlc, before_disk = (caching_less.model_best(name, caching_less.BOTH).u for name in ("tlc-qlc", "tlc-disk"))
+    before_qlc, before_disk = (
+        caching_less.best_by_model(name, caching_less.BOTH, 1) for name in ("tlc-qlc", "tlc-disk")
+    )
     assert before_qlc < 0.5 < 0.8 < before_disk
 
 

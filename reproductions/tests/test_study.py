@@ -13,12 +13,14 @@ from reproduced import documents, rows
 
 from coflash import CoflashError
 from coflash.measures.measure import WAF_HOST
+from coflash_reproduce import declare
 from coflash_reproduce.claim import Paper
 from coflash_reproduce.paper import Axis, Case, Experiment, Figure, Runs
+from coflash_reproduce.queries import Queries
 from coflash_reproduce.reproduction import PAPERS, STUDIES, Done, study
 from coflash_reproduce.runs import run_all
 from coflash_reproduce.studies import NAMES
-from coflash_reproduce.study import Finding, Study, at, shown
+from coflash_reproduce.study import Finding, Study
 from coflash_reproduce.text import Text
 from processes import coflash
 from sweeps import SMALL
@@ -36,8 +38,9 @@ def cases(*lines: str) -> tuple[Case, ...]:
 
 
 def less_with_more_spare(runs: Runs) -> Finding:
-    few, many = (at(runs, "x", "greedy", place, WAF_HOST) for place in PLACES)
-    return Finding((many.mean or 0) < (few.mean or 0), f"{shown(few, WAF_HOST)} and {shown(many, WAF_HOST)}")
+    greedy = runs.of("x", "greedy")
+    few, many = (mean(run.read(WAF_HOST) for run in greedy if run.case.at == place) for place in PLACES)
+    return Finding(many < few, f"{few:.3f} and {many:.3f}")
 
 
 def more_with_more_spare(runs: Runs) -> Finding:
@@ -86,7 +89,7 @@ TOY = Study(
     text=Text.of(TEXT, {"thing": "spare space"}),
     experiments=lambda *_: (Experiment("x", "X", SMALL, cases("greedy", "fifo"), seeds=SEEDS),),
     exhibits=(Figure("spare", WAF_HOST, Axis("spare", "%"), ("x",), baseline="fifo"),),
-    hypotheses=(less_with_more_spare, more_with_more_spare),
+    hypotheses={"less-with-more-spare": less_with_more_spare, "more-with-more-spare": more_with_more_spare},
     answer=lambda runs: {"runs": len(runs)},
 )
 
@@ -140,7 +143,22 @@ def test_a_hypothesis_holds_or_is_refuted_by_the_runs(done: Done) -> None:
 def test_a_change_compares_runs_of_the_same_seed(done: Done) -> None:
     of = {(one.case.line, one.case.at, one.seed): one.metrics.waf_host or 0 for one in done.runs}
     expected = [of["greedy", at, seed] / of["fifo", at, seed] - 1 for at in PLACES for seed in range(1, SEEDS + 1)]
-    assert done.runs.changes("x", "greedy", "fifo", WAF_HOST) == pytest.approx(expected)
+    query = """
+    select change(a.waf_host, b.waf_host) from runs a join runs b using (experiment, place, seed)
+    where a.line = 'greedy' and b.line = 'fifo' order by a.n"""
+    assert [row[0] for row in Queries(TOY.text, {}).rows(query, done.runs)[1]] == pytest.approx(expected)
+
+
+def test_a_line_of_a_query_is_a_mean_over_the_values_of_all_seeds(done: Done) -> None:
+    query = """
+    select line, place, list(waf_host) as wafs from runs where line = 'greedy' group by line, place
+    union all select 'known', 20, [1.5] order by line, place"""
+    seeds, known = declare._lines(Queries(TOY.text, {}), query, done.runs)
+    for (place, value), half, share in zip(seeds.points, seeds.half_widths, PLACES, strict=True):
+        values = measured(done, "greedy", share)
+        assert place == share and value == pytest.approx(mean(values))
+        assert half == pytest.approx(STUDENT * stdev(values) / math.sqrt(SEEDS))
+    assert (known.points, known.half_widths) == (((20, 1.5),), (None,))
 
 
 def test_the_published_page_has_its_image(done: Done) -> None:
@@ -168,8 +186,7 @@ def test_every_study_is_known_by_its_name_and_to_the_help() -> None:
 
 @pytest.mark.parametrize("of", [*PAPERS.values(), *(one for name, one in STUDIES.items() if name != "toy")])
 def test_every_exhibit_and_hypothesis_has_a_section_and_no_other_is_left_over(of: Paper | Study) -> None:
-    tests = of.hypotheses if isinstance(of, Study) else ()
-    said = [exhibit.name for exhibit in of.exhibits] + [test.__name__.strip("_").replace("_", "-") for test in tests]
+    said = [exhibit.name for exhibit in of.exhibits] + [*(of.hypotheses if isinstance(of, Study) else ())]
     frame = ["question", "answer", "limits"] if isinstance(of, Study) else ["source", "idea", "open questions"]
     shared = {"layouts"}  # what two sections of ShadowGC have in common
     scales = {f"scale {name}" for name in of.text.scales}

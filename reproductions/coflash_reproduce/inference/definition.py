@@ -81,6 +81,11 @@ class Unknown:
         first = parsed(self.axis.at(0.0))
         return show(number, first[1]) if first else f"{number:.3g}"
 
+    @property
+    def searched(self) -> str:
+        """The range of the search."""
+        return " to ".join(self.shown(self.number(self.axis.at(share))) for share in (0.0, 0.999))
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -198,13 +203,8 @@ _OF_FIXED: Mapping[str, Callable[[Measured], float]] = {
     "use": _use,
 }
 """Numbers of OP-FCL beside fixed shares."""
-_OF_DEVICE: Mapping[str, Measure] = {
-    "device WAF": Measure(
-        "", "ratio", lambda m: sum(m.programs_pages.to_dict().values()) / (m.host_buffer.written_pages or 1)
-    ),
-    "GC time": Measure("", "ns", lambda m: m.gc_time_ns / (m.host_buffer.written_pages or 1)),
-}
-"""Measures for each page that the host's buffer writes."""
+_GC_TIME = Measure("", "ns", lambda metrics: metrics.gc_time_ns / (metrics.host_buffer.written_pages or 1))
+"""GC's time for each page that the host's buffer writes."""
 _CHOOSE: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": mean, "max": max, "min": min}
 
 
@@ -212,7 +212,7 @@ def _ours(name: str, measure: str = "", choice: str = "") -> Callable[[Measured]
     """Return the computation of a number by its name, or of a mean, greatest or least change of a line by a measure."""
     if not measure:
         return _OF_FIXED[name]
-    choose, read = _CHOOSE[choice], _OF_DEVICE.get(measure) or MEASURES[measure]
+    choose, read = _CHOOSE[choice], _GC_TIME if measure == "GC time" else MEASURES[measure]
     return lambda measured: choose(measured.changes(name, read))
 
 

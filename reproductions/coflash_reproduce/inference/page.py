@@ -19,7 +19,7 @@ from coflash_reproduce.inference import search
 from coflash_reproduce.inference.definition import Inference, Reading, Unknown
 from coflash_reproduce.output import SHOWN
 from coflash_reproduce.page import table
-from coflash_reproduce.paper import Grid, Row, tabled
+from coflash_reproduce.paper import Grid
 from coflash_reproduce.text import Text
 
 _WORST = 1.0
@@ -139,13 +139,11 @@ def freedom(done: search.Inferred) -> Iterator[str]:
         yield f"{label}: {'; '.join(names) or 'none'}."
 
 
-@tabled("unknown | searched | why")
-def _unknowns(done: search.Inferred) -> Iterator[Row]:
-    for unknown in done.inference.unknowns:
-        low, high = (unknown.shown(unknown.number(unknown.axis.at(share))) for share in (0.0, 0.999))
-        yield unknown.title, f"{low} to {high}", unknown.reason
-    for name, choice in done.inference.selected.items():
-        yield name, choice, "Not stated. Every choice is read from the same runs."
+def _unknowns(done: search.Inferred) -> Grid:
+    rows = [(unknown.title, unknown.searched, unknown.reason) for unknown in done.inference.unknowns]
+    said = "Not stated. Every choice is read from the same runs."
+    chosen = ((name, choice, said) for name, choice in done.inference.selected.items())
+    return Grid(("unknown", "searched", "why"), (*rows, *chosen))
 
 
 def _readings(done: search.Inferred) -> Grid:

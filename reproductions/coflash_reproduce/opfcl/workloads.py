@@ -57,8 +57,7 @@ SENSITIVE = ("financial", "home", "search", *CONFIG_2, "given")
 
 INITIAL_PERCENT = 95
 """The initial caching space of OP-FCL."""
-UNIT_KIB, PERIOD_LOG2, SEGMENT_MIB = 128, 16, 256
-USUAL_PERIOD = 2.0 ** (PERIOD_LOG2 - 10)
+PERIOD_LOG2, SEGMENT_MIB = 16, 256
 PERIODS = (*SENSITIVE, "home-still", *DAYS)
 """The workloads of the sensitivity to the resizer's period."""
 PHASED = ("home-slow", "home-still")
@@ -139,16 +138,6 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         *(_changed(one, BACKGROUND, {"hybrid.destaging": "background"}) for one in parts),
         *(_with_rivals(scale, one) for one in parts),
     )
-
-
-def in_background(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the experiments in which no write waits for destaging."""
-    return tuple(f"{name}-{BACKGROUND}" for name in names)
-
-
-def with_rivals(name: str) -> str:
-    """Return the name of the experiment of the rivals."""
-    return f"{name}-{RIVALS}"
 
 
 def sensitivity(kind: str, names: Sequence[str] = SENSITIVE) -> tuple[str, ...]:

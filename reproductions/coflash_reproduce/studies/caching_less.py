@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 from coflash import costmodel
 from coflash.costmodel import BOTH_EXAMPLE, READS_EXAMPLE, Costs, Demand
-from coflash.measures.measure import MEAN, Measure
-from coflash.quantity import show
-from coflash.results.estimate import Estimate, estimate
+from coflash.results.estimate import estimate
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Line, Row, Runs, tabled
-from coflash_reproduce.study import Finding, Study
-from coflash_reproduce.text import Text
+from coflash_reproduce.declare import study
+from coflash_reproduce.paper import Case, Experiment, Run
 
 TRANSFER_US = 3.4
 """4 KiB at 1.2 GB/s."""
@@ -58,7 +55,6 @@ SYSTEMS: Mapping[str, System] = {
 }
 READS, BOTH = "reads", "both"
 DEMANDS: Mapping[str, Demand] = {READS: READS_EXAMPLE, BOTH: BOTH_EXAMPLE}
-_DEMAND_TITLES = {READS: "reads only", BOTH: "reads and writes"}
 
 
 @dataclass(frozen=True)
@@ -71,7 +67,6 @@ class Scale:
     """The requests of a run, over the pages of flash."""
     caching_percent: tuple[int, ...]
     seeds: int
-    systems: tuple[str, ...] = tuple(SYSTEMS)
 
 
 SCALES = {
@@ -92,7 +87,7 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
             f"{name}-{demand}", SYSTEMS[name].title, _device(scale, SYSTEMS[name], demand), cases, seeds=scale.seeds
         )
         for demand in DEMANDS
-        for name in scale.systems
+        for name in SYSTEMS
     )
 
 
@@ -153,123 +148,35 @@ def _workload(scale: Scale, demand: str, pages: int) -> dict[str, Any]:
     return {"tenants": [tenant(1.2, 1.2, requests // 5, 100), tenant(1.4, 2.2, requests * 4 // 5, 20)]}
 
 
-def late_ns(runs: Runs, experiment: str) -> dict[float, list[float]]:
-    """Return by share the mean response of each seed in the second half of the run, when the cache is warm."""
-    found: dict[float, list[float]] = {}
-    for run in runs.of(experiment):
-        found.setdefault(run.case.at, []).append(run.late_ns)
-    return found
+def late_ns(run: Run) -> float:
+    """Return the mean response in the second half of a run, when the cache is warm."""
+    return run.late_ns
 
 
-def best_share(runs: Runs, experiment: str) -> Estimate:
-    """Return the share of least mean response, over the seeds."""
-    found = late_ns(runs, experiment)
-    seeds = zip(*found.values(), strict=True)
-    return estimate([list(found)[values.index(min(values))] / 100 for values in seeds])
+def costs_of(system: str) -> list[float]:
+    """Return the times of a flash read, program and copy, and of a read and a write of the store."""
+    costs = SYSTEMS[system].costs
+    flash = (costs.page_read_us, costs.page_program_us, costs.page_copy_us)
+    return [*flash, costs.read_positioning_us, costs.write_positioning_us]
 
 
-def model_best(name: str, demand: str) -> costmodel.Partition:
-    """Return the best division by the model."""
-    return SYSTEMS[name].costs.best(DEMANDS[demand], 0.01)
+def best_by_model(system: str, demand: str, slowness: float) -> float:
+    """Return the best share by the model, for a store that is so many times as slow."""
+    costs = SYSTEMS[system].costs
+    read_us, write_us = slowness * costs.read_positioning_us, slowness * costs.write_positioning_us
+    store = replace(costs, read_positioning_us=read_us, write_positioning_us=write_us)
+    return store.best(DEMANDS[demand], 0.01).u
 
 
-def _lines(runs: Runs, experiment: Experiment) -> Sequence[Line]:
-    """Return the simulated responses and the model's costs, each over its least."""
-    name, demand = experiment.name.rsplit("-", 1)
-    found = {share: estimate(values) for share, values in sorted(late_ns(runs, experiment.name).items())}
-    least = min(one.mean or 0 for one in found.values())
-    points = tuple((share, (one.mean or 0) / least) for share, one in found.items())
-    halves = tuple((one.half_width or 0) / least for one in found.values())
-    costs = {share: _least_us(SYSTEMS[name].costs, DEMANDS[demand], share / 100) for share in found}
-    model = tuple((share, cost / min(costs.values())) for share, cost in costs.items())
-    return (Line(FP, points, halves), Line("model", model))
+def cost_by_model(system: str, demand: str, share: float) -> float:
+    """Return the model's cost of a request with the best share of read cache."""
+    return min(SYSTEMS[system].costs.hybrid_us(DEMANDS[demand], share, r / 20) for r in range(21))
 
 
-def _least_us(costs: Costs, demand: Demand, u: float) -> float:
-    return min(costs.hybrid_us(demand, u, r / 20) for r in range(21))
-
-
-def _figure(demand: str) -> Figure:
-    return Figure(
-        {READS: "figure-1", BOTH: "figure-2"}[demand],
-        RELATIVE,
-        Axis("caching space, share of the flash", "%"),
-        tuple(f"{name}-{demand}" for name in SYSTEMS),
-        lines=_lines,
-    )
-
-
-RELATIVE = Measure("response over the least", "ratio", MEAN.read)
-
-
-_MODEL_OR_RUNS = " | ".join(f"u, model, {title} | u, simulated" for title in _DEMAND_TITLES.values())
-
-
-@tabled(f"| flash: read / program / copy (µs) | store: read / write (µs) | {_MODEL_OR_RUNS}")
-def _table(runs: Runs) -> Iterator[Row]:
-    for name, system in SYSTEMS.items():
-        costs = system.costs
-        flash = f"{costs.page_read_us:g} / {costs.page_program_us:g} / {costs.page_copy_us:g}"
-        cells = [flash, f"{costs.read_positioning_us:,.0f} / {costs.write_positioning_us:,.0f}"]
-        for demand in DEMANDS:
-            cells += [f"{model_best(name, demand).u:.2f}", _share(best_share(runs, f"{name}-{demand}"))]
-        yield system.title, *cells
-
-
-def _share(found: Estimate) -> str:
+def hundredths(values: list[float]) -> str:
+    """Show a mean of shares, with its interval where it has one."""
+    found = estimate(values)
     return f"{found.mean:.2f}" + (f" ± {found.half_width:.2f}" if found.half_width else "")
 
 
-@tabled("reads and writes, u by the model | store twice as fast | as above | half as fast")
-def _sensitivity(_: Runs) -> Iterator[Row]:
-    for system in (SYSTEMS[name] for name in ("tlc-disk", "tlc-objects", "tlc-qlc")):
-        read_us, write_us = system.costs.read_positioning_us, system.costs.write_positioning_us
-        scaled = (
-            replace(system.costs, read_positioning_us=factor * read_us, write_positioning_us=factor * write_us)
-            for factor in (0.5, 1.0, 2.0)
-        )
-        yield system.title, *(f"{costs.best(BOTH_EXAMPLE, 0.01).u:.2f}" for costs in scaled)
-
-
-def _alive(runs: Runs) -> Finding:
-    found = {name: best_share(runs, f"{name}-{BOTH}") for name in ("tlc-disk", "tlc-objects")}
-    numbers = "; ".join(f"{SYSTEMS[name].title}: {_share(one)}" for name, one in found.items())
-    return Finding(min(one.mean or 0 for one in found.values()) >= 0.75, numbers)
-
-
-def _more_true(runs: Runs) -> Finding:
-    then, now = (best_share(runs, f"{name}-{BOTH}") for name in ("2012", "tlc-qlc"))
-    return Finding((now.mean or 0) <= (then.mean or 0) - 0.1, f"{_share(then)} in 2012, {_share(now)} before QLC")
-
-
-def _by_model(runs: Runs) -> Finding:
-    gaps = {}
-    for name in SYSTEMS:
-        for demand in DEMANDS:
-            found = late_ns(runs, f"{name}-{demand}")
-            means = {share: sum(values) / len(values) for share, values in found.items()}
-            nearest = min(means, key=lambda share: abs(share / 100 - model_best(name, demand).u))
-            gaps[name, demand] = means[nearest] / min(means.values()) - 1
-    worst = max(gaps, key=lambda key: gaps[key])
-    numbers = f"at most {show(gaps[worst], 'share')} ({SYSTEMS[worst[0]].title}, {_DEMAND_TITLES[worst[1]]})"
-    return Finding(gaps[worst] <= 0.1, numbers)
-
-
-def _answer(_: Runs) -> dict[str, Any]:
-    return {"before_qlc": model_best("tlc-qlc", BOTH).u, "before_disk": model_best("tlc-disk", BOTH).u}
-
-
-STUDY = Study(
-    name="caching-less",
-    text=Text.beside(__file__, globals()),
-    experiments=experiments,
-    hypotheses=(_alive, _more_true, _by_model),
-    answer=_answer,
-    exhibits=(
-        Exhibit("table-1", _table),
-        _figure(READS),
-        _figure(BOTH),
-        Exhibit("table-2", lambda _: Grid.beside(__file__, "caching_less.csv")),
-        Exhibit("table-3", _sensitivity),
-    ),
-)
+STUDY = study(globals())
