@@ -163,9 +163,10 @@ def homonyms(root: Path = ROOT) -> dict[str, dict[str, list[str]]]:
 
 
 def places_of_a_level(root: Path = ROOT) -> tuple[int, int]:
-    """Count the places, and the files, that CONTRIBUTING's example of a level edits beside its own file and tests."""
-    text = (root / "CONTRIBUTING.md").read_text("utf-8")
-    (diff,) = re.findall(r"### A level\n.*?```diff\n(.*?)```", text, re.DOTALL)
+    """Count the places, and the files, that the example of a level edits beside its own file and tests."""
+    page = root / "docs/adding_a_level.md"
+    text = (page if page.exists() else root / "CONTRIBUTING.md").read_text("utf-8")
+    (diff,) = re.findall(r"# (?:A|Adding a) level\n.*?```diff\n(.*?)```", text, re.DOTALL)
     parts = diff.split("diff --git ")[1:]
     files = [part for part in parts if "new file" not in part and "/tests/" not in part.split("\n")[0]]
     return sum(part.count("\n@@") for part in files), len(files)

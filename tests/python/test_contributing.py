@@ -1,4 +1,4 @@
-"""Every diff of CONTRIBUTING.md applies to the tree."""
+"""Every diff of CONTRIBUTING.md, and of the page on levels, applies to the tree."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-DIFFS = dict(re.findall(r"^### (.+)\n(?:(?!#).*\n)*?```diff\n((?:.*\n)*?)```$", TEXT, re.M))
+PAGES = (ROOT / "CONTRIBUTING.md", ROOT / "docs/adding_a_level.md")
+TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+DIFFS = dict(re.findall(r"^#+ (.+)\n(?:(?!#).*\n)*?```diff\n((?:.*\n)*?)```$", TEXT, re.M))
 
 
 def applied(diff: str, how: str) -> subprocess.CompletedProcess[str]:
@@ -31,8 +32,8 @@ def refusal(diff: str) -> str:
 
 
 def test_there_is_a_diff_for_each_kind_of_addition() -> None:
-    kinds = ["A measure", "A policy", "A cooperation scheme", "A level", "A trace format"]
-    assert list(DIFFS) == [*kinds, "A command of the command line"]
+    kinds = ["A measure", "A policy", "A cooperation scheme", "A trace format", "A command of the command line"]
+    assert list(DIFFS) == [*kinds, "Adding a level"]
     assert len(DIFFS) == TEXT.count("```diff")
 
 

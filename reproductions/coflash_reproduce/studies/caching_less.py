@@ -161,7 +161,7 @@ def costs_of(system: str) -> list[float]:
 
 
 def best_by_model(system: str, demand: str, slowness: float) -> float:
-    """Return the best share by the model, for a store that is so many times as slow."""
+    """Return the best share by the model, for a store that is `slowness` times as slow."""
     costs = SYSTEMS[system].costs
     read_us, write_us = slowness * costs.read_positioning_us, slowness * costs.write_positioning_us
     store = replace(costs, read_positioning_us=read_us, write_positioning_us=write_us)

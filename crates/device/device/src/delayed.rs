@@ -1,6 +1,7 @@
 //! Answers held back until their moment: emulation of the time of the simulated device.
 
-use crate::machine::{Clock, lock};
+use crate::lock::lock;
+use crate::machine::Clock;
 use crate::session::{Due, NOBODY};
 use coflash_base::Time;
 use coflash_nbd::Request;

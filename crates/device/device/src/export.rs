@@ -3,8 +3,9 @@
 use crate::delayed::{Delayed, PendingAnswer};
 use crate::folder::DeviceError;
 use crate::load::{Load, LoadMeter};
+use crate::lock::lock;
 use crate::loss::{Loss, WENT_ON};
-use crate::machine::{Machine, lock, now};
+use crate::machine::{Machine, now};
 use crate::order::change;
 use crate::power_on::{check_side, power_was_cut};
 use crate::refused::Refused;

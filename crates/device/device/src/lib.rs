@@ -35,6 +35,7 @@ mod info;
 mod layers;
 mod live;
 mod load;
+mod lock;
 mod loss;
 mod machine;
 mod no_bytes;

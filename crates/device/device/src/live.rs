@@ -1,7 +1,7 @@
 //! What a served device did since somebody looked: its operations and decisions, as `coflash run --operations --decisions` writes
 //! them. What recovery does at power on is not among it.
 
-use crate::machine::lock;
+use crate::lock::lock;
 use crate::session::Session;
 use coflash_record::{LiveRecorder, Piece};
 use coflash_scenario::Scenario;

@@ -1,6 +1,6 @@
 //! The load of a server by the clock of its host: requests under way, and how long clients wait for answers.
 
-use crate::machine::lock;
+use crate::lock::lock;
 use coflash_base::Duration;
 use coflash_engine::Latency;
 use std::sync::{Mutex, MutexGuard};

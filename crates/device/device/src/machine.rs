@@ -15,7 +15,7 @@ use coflash_store::{FileDisk, Store, StoreError};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use std::time::{Duration, Instant};
 
 /// A session that has ended.
@@ -286,11 +286,6 @@ impl Clock {
     pub(crate) fn moment(self, at: Time) -> Instant {
         self.0 + Duration::from_nanos(at.ns)
     }
-}
-
-/// Lock what threads share. It is consistent at any moment, so that a panic of another thread does not matter.
-pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The clock of the host: requests arrive by it. Nothing else of a session depends on it.

@@ -29,7 +29,6 @@ mod operation;
 mod page_buffer;
 mod recorder;
 mod side;
-mod simulated;
 mod timeline;
 mod timing;
 mod tournament;
@@ -42,7 +41,8 @@ pub use moment::{Finished, Tag, When};
 pub use operation::{Access, Cause, Memory, Mode, Oob, Place, Run, Slot};
 pub use recorder::{FlashOperation, OperationKind, OperationRecorder, RecordsOperations};
 pub use side::Side;
-pub use simulated::{Busy, SimulatedMedia};
-pub use timeline::{BufferedPages, DieTime, DiskTime, FlashOperations, Suspensions, Timeline};
+pub use timeline::{
+    BufferedPages, Busy, DieTime, DiskTime, FlashOperations, SimulatedMedia, Suspensions, Timeline,
+};
 pub use timing::{CacheTiming, CacheTimings, Channel, Planes, ProgramDistribution, ReadPriority, Timing};
 pub use untimed::Untimed;

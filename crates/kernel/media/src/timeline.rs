@@ -17,6 +17,8 @@ use recording::Recording;
 use servers::Servers;
 
 pub use measures::{BufferedPages, DieTime, DiskTime, FlashOperations, Suspensions};
+pub use servers::Busy;
+pub use simulated::SimulatedMedia;
 
 use crate::behind::Behind;
 use crate::channel::{Awaited, Channels, Phases};
@@ -24,7 +26,7 @@ use crate::disk::Disks;
 use crate::page_buffer::PageBuffer;
 use crate::timing::CacheTimings;
 use crate::{
-    Access, BlockId, Busy, CacheTiming, Cause, Channel, Clock, Contents, DieId, Finished, Flash,
+    Access, BlockId, CacheTiming, Cause, Channel, Clock, Contents, DieId, Finished, Flash,
     FlashOperation, FoundPage, Geometry, Memory, Mode, Nvm, Oob, OperationKind, Place, Planes, Ppn,
     ReadPriority, Run, Slot, Tag, Timing, When,
 };

@@ -1,6 +1,6 @@
 //! Marks: lines that a workload writes to a socket, each answered by the line `done` once it is in the log.
 
-use crate::machine::lock;
+use crate::lock::lock;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};

@@ -123,14 +123,9 @@ impl Checker<'_> {
     ) -> Result<Failed, DeviceError> {
         let log = &self.record.log;
         let window = planned.window;
-        let mut shrinking = Shrinking {
-            checker: self,
-            durable: self.plan.durable_at(log, window),
-            number,
-            window,
-            checks: 0,
-            known: BTreeMap::new(),
-        };
+        let durable = self.plan.durable_at(log, window);
+        let mut shrinking =
+            Shrinking { checker: self, durable, number, window, checks: 0, known: BTreeMap::new() };
         let (mut state, come) = shrinking.without_end(planned.state.clone())?;
         shrinking.untear(&mut state, &come)?;
         // The fewest that must be lost, if all else is there.

@@ -1,9 +1,19 @@
 //! Dies (or planes) as servers of operations, first come, first served.
 
 use crate::channel::{Awaited, Channels, Phases};
-use crate::simulated::Busy;
 use crate::{Cause, When};
 use coflash_base::{Duration, Save, Time};
+
+/// Time that dies were busy, summed over dies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Save)]
+pub struct Busy {
+    /// Time for garbage collection.
+    pub gc: Duration,
+    /// Time for all other operations.
+    pub other: Duration,
+    /// Time of transfers over the buses of channels, which is part of the others.
+    pub bus: Duration,
+}
 
 /// Dies (or planes) and the times until which they are busy.
 #[derive(Clone, Debug, Save)]

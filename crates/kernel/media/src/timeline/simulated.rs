@@ -1,10 +1,22 @@
 //! The calls of a simulator only: disks, the passing of time, measures.
 
-use super::servers::Servers;
+use super::servers::{Busy, Servers};
 use super::{BufferedPages, DieTime, DiskTime, Suspensions, Timeline};
-use crate::{Backed, Busy, Cause, DieId, Finished, ReadPriority, SimulatedMedia, Tag, Transfer, When};
+use crate::{Backed, Cause, DieId, Finished, Media, ReadPriority, Tag, Transfer, When};
 use coflash_base::measure::{Report, ratio};
 use coflash_base::{Duration, Time};
+
+/// A media with operations in simulated time: a timeline, alone or beside something else that operations act on.
+///
+/// Time advances only by the methods of the timeline. With private channels and no
+/// disks there are no events. Otherwise moments become known as events happen.
+pub trait SimulatedMedia: Media<When = When> {
+    /// Its timeline.
+    fn timeline(&self) -> &Timeline;
+
+    /// Its timeline, to advance time.
+    fn timeline_mut(&mut self) -> &mut Timeline;
+}
 
 /// All methods but `tell_level`, `promise` and `keep` panic without disks.
 impl Backed for Timeline {
