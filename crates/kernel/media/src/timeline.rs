@@ -26,9 +26,9 @@ use crate::disk::Disks;
 use crate::page_buffer::PageBuffer;
 use crate::timing::CacheTimings;
 use crate::{
-    Access, BlockId, CacheTiming, Cause, Channel, Clock, Contents, DieId, Finished, Flash,
-    FlashOperation, FoundPage, Geometry, Memory, Mode, Nvm, Oob, OperationKind, Place, Planes, Ppn,
-    ReadPriority, Run, Slot, Tag, Timing, When,
+    Access, BlockId, CacheTiming, Cause, Channel, Clock, Contents, DieId, Finished, Flash, FlashOperation,
+    FoundPage, Geometry, Memory, Mode, Nvm, Oob, OperationKind, Place, Planes, Ppn, ReadPriority, Run, Slot,
+    Tag, Timing, When,
 };
 use coflash_base::exponential::exponential;
 use coflash_base::{Divisor, Duration, RandomStream, Save, Seed, Time};
