@@ -132,7 +132,7 @@ pub(crate) fn standard() -> Measured {
     let geometry = &scenario.flash;
     assert_eq!(geometry.pages_per_block, PAGES, "the valid bits of a block are a word");
     let logical_pages = scenario.ftl.logical_pages(geometry);
-    let low_mark = scenario.gc.low_mark.of(geometry.blocks_per_die());
+    let low_mark = scenario.gc.low_mark.blocks(geometry.blocks_per_die());
     let mut flash = Flash::new(geometry.dies(), geometry.blocks_per_die(), logical_pages, low_mark);
     (0..logical_pages).for_each(|lpn| flash.write(lpn));
     let page_bytes = geometry.page_size.count;

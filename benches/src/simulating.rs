@@ -4,7 +4,7 @@ use crate::Measured;
 use coflash_hybrid::WritePolicy;
 use coflash_hybrid::costmodel::{Cleaning, Costs, Demand, FlashCosts, HitCurve, Measured as CostsMeasured};
 use coflash_scenario::{Requests, Scenario};
-use coflash_sim::{Given, NoObserver, TRACES, begin, run};
+use coflash_sim::{NoObserver, RunInputs, TRACES, begin, run};
 use std::time::Instant;
 
 pub(crate) fn scenario(name: &str, assignments: &[(&str, &str)]) -> Scenario {
@@ -50,7 +50,7 @@ pub(crate) fn decisions(by_measures: bool) -> Measured {
     let scenario = scenario("opfcl-config1", &[]);
     let disks = scenario.hybrid.as_ref().and_then(|hybrid| scenario.disks(hybrid).ok()).expect("its disks");
     let costs = Costs {
-        flash: FlashCosts::of(&scenario.flash, &scenario.timing),
+        flash: FlashCosts::new(&scenario.flash, &scenario.timing),
         disk: disks.costs(scenario.flash.page_size.count),
         write_policy: WritePolicy::WriteBack,
     };
@@ -100,7 +100,7 @@ pub(crate) fn decisions(by_measures: bool) -> Measured {
 }
 
 fn measure(scenario: &Scenario) -> Measured {
-    let begun = begin(scenario, &Given::only(TRACES), &mut NoObserver).expect("it begins");
+    let begun = begin(scenario, &RunInputs::only(TRACES), &mut NoObserver).expect("it begins");
     let result = begun.finish(&mut NoObserver).expect("it runs");
     let simulator = result.simulator();
     Measured {

@@ -88,7 +88,7 @@ pub(crate) struct PyGenerated(Generated);
 impl PyGenerated {
     #[staticmethod]
     fn of(scenario: &Scenario) -> PyResult<Self> {
-        Generated::of(scenario.0.clone()).map(Self).map_err(refused)
+        Generated::new(scenario.0.clone()).map(Self).map_err(refused)
     }
 
     #[staticmethod]

@@ -30,7 +30,7 @@ impl Generated {
     ///
     /// # Errors
     /// An invalid scenario.
-    pub fn of(scenario: Scenario) -> Result<Self, ScenarioError> {
+    pub fn new(scenario: Scenario) -> Result<Self, ScenarioError> {
         scenario.check()?;
         let page_bytes = scenario.flash.page_size.count;
         let pages = match &scenario.hybrid {
@@ -58,7 +58,7 @@ impl Generated {
         } else if name == DISKSIM {
             ("workload.disksim", None)
         } else if Scenario::is_named(name) {
-            return Self::of(Scenario::load(name)?.set(settings)?);
+            return Self::new(Scenario::load(name)?.set(settings)?);
         } else {
             let known = [GeneratorConfig::NAMES, PresetConfig::NAMES, &[DISKSIM]].concat();
             let problem =

@@ -74,14 +74,14 @@ pub fn split(
             (part.names, part.remarks) = (source.source.device_names(), source.remarks());
             Ok(part)
         })?;
-        Ok::<_, RunError>(Gathered::of(trace, parts)?)
+        Ok::<_, RunError>(Gathered::gather(trace, parts)?)
     };
-    let trace = Parts::of(paths, options, Some(CUT_BYTES))?;
+    let trace = Parts::divide(paths, options, Some(CUT_BYTES))?;
     let found = match gathered(&trace) {
         // The lines of an error, and what is said of a file, count from its beginning.
-        Ok(None) => gathered(&Parts::of(paths, options, None)?)?,
+        Ok(None) => gathered(&Parts::divide(paths, options, None)?)?,
         Err(error) if trace.is_cut() && !matches!(error, RunError::Cancelled(_)) => {
-            gathered(&Parts::of(paths, options, None)?)?
+            gathered(&Parts::divide(paths, options, None)?)?
         }
         found => found?,
     };

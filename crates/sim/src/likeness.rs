@@ -81,14 +81,14 @@ pub fn like(
     if requests == Some(0) {
         return Err(ScenarioError::new("requests", "0 was given; at least 1 is allowed".to_owned()).into());
     }
-    let mut source = Cancellable::new(Head::of(coflash_trace::open(paths, trace)?, REPLAYED_PAGES), observer);
-    let fitted = fit(&mut source, page);
-    let remarks = source.remarks();
-    let (head, fitted) = source.finish(fitted);
+    let mut whole = Cancellable::new(Head::new(coflash_trace::open(paths, trace)?, REPLAYED_PAGES), observer);
+    let fitted = fit(&mut whole, page);
+    let remarks = whole.remarks();
+    let (head, fitted) = whole.finish(fitted);
     let (config, mut original) = fitted?;
     original.info.formats = head.source.formats().iter().map(ToString::to_string).collect();
     let accesses = head.recorded.iter().flat_map(pages).count() as u64;
-    let mut likeness = Head::of(Synthetic::new(&config, space(&config).count, Seed(seed))?, accesses + 1);
+    let mut likeness = Head::new(Synthetic::new(&config, space(&config).count, Seed(seed))?, accesses + 1);
     let fitted = describe(&mut likeness, page)?;
     let [caches, of_likeness] = replay_both([head.recorded.into(), likeness.recorded.into()], observer)?;
     Ok(FittedWorkload {
@@ -130,7 +130,7 @@ struct Head<S> {
 
 impl<S: Source> Head<S> {
     /// Keep fewer than this many pages.
-    fn of(source: S, pages: u64) -> Self {
+    fn new(source: S, pages: u64) -> Self {
         Self { source, recorded: Vec::new(), pages_left: pages }
     }
 }

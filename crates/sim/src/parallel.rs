@@ -28,7 +28,7 @@ impl Watch {
         number < self.end.load(Relaxed)
     }
 
-    fn told(&self, observer: &mut dyn Observer) -> Result<(), Cancelled> {
+    fn report(&self, observer: &mut dyn Observer) -> Result<(), Cancelled> {
         let done: f64 = self.done.iter().map(|done| f64::from(done.load(Relaxed))).sum();
         let share = done / WHOLE / self.done.len().max(1) as f64;
         let told = observer.progress(Phase::Inputs, Some(share), self.requests.load(Relaxed));
@@ -81,9 +81,9 @@ pub(crate) fn in_parallel<T: Send>(
         drop(works);
         // Where no thread can be started, this one does the work.
         let mut results = if threads.is_empty() { part() } else { Vec::new() };
-        let mut told = watch.told(observer);
+        let mut told = watch.report(observer);
         while let Err(RecvTimeoutError::Timeout) = all_ended.recv_timeout(LOOK) {
-            told = told.and_then(|()| watch.told(observer));
+            told = told.and_then(|()| watch.report(observer));
         }
         let join = |thread: thread::ScopedJoinHandle<'_, _>| {
             thread.join().unwrap_or_else(|panic| resume_unwind(panic))

@@ -1,7 +1,7 @@
 //! Runs whose workload may be a trace.
 
 use coflash_engine::{
-    Checkpoints, FewestPrograms, Given, Observer, RunError, RunResult, Scenario, Traces, WarmDevice,
+    Checkpoints, FewestPrograms, Observer, RunError, RunInputs, RunResult, Scenario, Traces, WarmDevice,
 };
 use coflash_record::{Records, RunRecording};
 use coflash_trace::info::InfoOptions;
@@ -23,7 +23,7 @@ pub const TRACES: Traces = Traces {
 /// # Errors
 /// An invalid scenario, an error of the workload, or a cancellation.
 pub fn run(scenario: &Scenario, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
-    coflash_engine::run(scenario, &Given::only(TRACES), observer)
+    coflash_engine::run(scenario, &RunInputs::only(TRACES), observer)
 }
 
 /// Run a scenario on a warm device, with the same result as [`run`].
@@ -35,7 +35,7 @@ pub fn run_from(
     scenario: &Scenario,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
-    coflash_engine::run(scenario, &Given { warm: Some(warm), ..Given::only(TRACES) }, observer)
+    coflash_engine::run(scenario, &RunInputs { warm: Some(warm), ..RunInputs::only(TRACES) }, observer)
 }
 
 /// Run a scenario, on a warm device if one is given, and record it; with checkpoints, if it is not
@@ -51,7 +51,7 @@ pub fn run_recorded(
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     let recording = RunRecording::begin(records, scenario)?;
-    let given = Given { warm, ..recording.given(Given::only(TRACES)) };
+    let given = RunInputs { warm, ..recording.given(RunInputs::only(TRACES)) };
     let result = match checkpoints {
         Some(checkpoints) if *records == Records::default() => {
             coflash_engine::run_with_checkpoints(scenario, &given, checkpoints, observer)?

@@ -3,7 +3,7 @@
 use crate::recorded::RECORDED;
 use crate::victims::Victims;
 use coflash_base::Index;
-use coflash_engine::{Given, NoObserver, RunError, Simulation, begin};
+use coflash_engine::{NoObserver, RunError, RunInputs, Simulation, begin};
 use coflash_ftl::PageView;
 use coflash_level::Elsewhere;
 use coflash_media::BlockId;
@@ -32,7 +32,7 @@ impl Lab {
         // An instance has one run: what it borrows may stay.
         let scenario: &'static Scenario = Box::leak(Box::new(Scenario::from_toml(scenario)?));
         let victims = Arc::new(Mutex::new(Victims::default()));
-        let given = Given { decisions: Some(victims.clone()), ..Given::only(RECORDED) };
+        let given = RunInputs { decisions: Some(victims.clone()), ..RunInputs::only(RECORDED) };
         let simulation = begin(scenario, &given, &mut NoObserver)?;
         Ok(Self { simulation, victims, pages: Vec::new() })
     }

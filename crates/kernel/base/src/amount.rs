@@ -29,7 +29,7 @@ impl Amount {
     pub fn pages(self, page_bytes: u64, all_pages: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.count / page_bytes,
-            Self::Share(share) => share.of(all_pages),
+            Self::Share(share) => share.part_of(all_pages),
         }
     }
 }

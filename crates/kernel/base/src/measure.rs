@@ -208,7 +208,7 @@ pub trait Number: Sized {
     const IS_OPTIONAL: bool = false;
 
     /// The number that became this value.
-    fn of(value: Value) -> Option<Self>;
+    fn from_value(value: Value) -> Option<Self>;
 }
 
 /// Make types of numbers those of measures, as counts or as real numbers.
@@ -223,7 +223,7 @@ macro_rules! numbers {
         impl Number for $number {
             const IS_WHOLE: bool = $is_whole;
 
-            fn of(value: Value) -> Option<Self> {
+            fn from_value(value: Value) -> Option<Self> {
                 if let Value::$kind(number) = value { number.try_into().ok() } else { None }
             }
         }
@@ -240,8 +240,8 @@ impl<N: Number> Number for Option<N> {
     const IS_WHOLE: bool = N::IS_WHOLE;
     const IS_OPTIONAL: bool = true;
 
-    fn of(value: Value) -> Option<Self> {
-        if value == Value::None { Some(None) } else { N::of(value).map(Some) }
+    fn from_value(value: Value) -> Option<Self> {
+        if value == Value::None { Some(None) } else { N::from_value(value).map(Some) }
     }
 }
 
@@ -453,7 +453,7 @@ macro_rules! measures {
 
             fn with(values: &[$crate::measure::Value]) -> Option<Self> {
                 let mut values = values.iter();
-                Some(Self { $($field: $crate::measure::Number::of(*values.next()?)?,)* })
+                Some(Self { $($field: $crate::measure::Number::from_value(*values.next()?)?,)* })
             }
         }
     };

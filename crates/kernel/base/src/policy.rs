@@ -64,7 +64,7 @@ pub struct PolicyInfo {
 impl PolicyInfo {
     /// Create the documentation of policy `P`; the parameters come from their JSON schema.
     #[must_use]
-    pub fn of<P: Policy>(name: &'static str) -> Self {
+    pub fn document<P: Policy>(name: &'static str) -> Self {
         let schema = schemars::schema_for!(P::Config);
         let properties = schema.get("properties").and_then(|p| p.as_object()).cloned().unwrap_or_default();
         let parameters = properties
@@ -162,8 +162,8 @@ macro_rules! policy_family {
             #[must_use]
             pub fn table() -> Vec<$crate::PolicyInfo> {
                 vec![
-                    $crate::PolicyInfo::of::<$first_ty>($first_name),
-                    $($crate::PolicyInfo::of::<$ty>($name),)*
+                    $crate::PolicyInfo::document::<$first_ty>($first_name),
+                    $($crate::PolicyInfo::document::<$ty>($name),)*
                 ]
             }
         }

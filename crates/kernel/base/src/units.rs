@@ -266,7 +266,7 @@ impl Share {
 
     /// The share of `whole`, rounded down.
     #[must_use]
-    pub fn of(self, whole: u64) -> u64 {
+    pub fn part_of(self, whole: u64) -> u64 {
         let part = u128::from(whole) * u128::from(self.ppb) / u128::from(Self::WHOLE_PPB);
         u64::try_from(part).unwrap_or(u64::MAX)
     }

@@ -16,7 +16,7 @@ pub fn derive_save(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
 
 fn derive(input: DeriveInput) -> syn::Result<TokenStream> {
     let is_enum = matches!(input.data, Data::Enum(_));
-    let code = Code::of(&input, is_enum)?;
+    let code = Code::derive(&input, is_enum)?;
     let bounds_by = |bound: TokenStream| {
         let mut generics = input.generics.clone();
         let parameters: Vec<_> = generics.type_params().map(|parameter| parameter.ident.clone()).collect();
@@ -96,10 +96,10 @@ struct Code {
 }
 
 impl Code {
-    fn of(input: &DeriveInput, is_enum: bool) -> syn::Result<Self> {
+    fn derive(input: &DeriveInput, is_enum: bool) -> syn::Result<Self> {
         let mut code = Self { in_place: has(&input.attrs, "in_place")?, ..Self::default() };
         for (tag, (path, fields)) in variants(input)?.into_iter().enumerate() {
-            let Parts { pattern, kept, each, bound, skips } = Parts::of(fields)?;
+            let Parts { pattern, kept, each, bound, skips } = Parts::gather(fields)?;
             code.in_place |= skips || !each.is_empty();
             code.types.extend(bound);
             let tag = tag as u8;
@@ -150,7 +150,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(fields: &Fields) -> syn::Result<Self> {
+    fn gather(fields: &Fields) -> syn::Result<Self> {
         let mut parts = Self::default();
         for (index, (field, name)) in fields.iter().zip(fields.members()).enumerate() {
             if has(&field.attrs, "skip")? {

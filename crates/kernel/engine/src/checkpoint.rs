@@ -10,7 +10,7 @@ use crate::memory;
 use crate::observer::{Cancelled, CheckpointEvent, Observer};
 use crate::precondition::Preconditioned;
 use crate::result::RunResult;
-use crate::run::{Given, begin, begin_on};
+use crate::run::{RunInputs, begin, begin_on};
 use crate::simulation::Simulation;
 use crate::state_file::{Kind, write_whole};
 use coflash_base::AtomicFile;
@@ -38,7 +38,7 @@ struct Header {
 }
 
 impl Header {
-    fn of(scenario: &Scenario, simulation: &Simulation<'_>) -> Self {
+    fn for_run(scenario: &Scenario, simulation: &Simulation<'_>) -> Self {
         let mut keys = leaves(scenario);
         for key in ["workload.trace", "workload.like", "workload.fio"] {
             if let Some(files) = keys.get_mut(key).filter(|files| **files != Value::Array(Vec::new())) {
@@ -92,7 +92,7 @@ impl Checkpoints {
         &self,
         bytes: &[u8],
         scenario: &'a Scenario,
-        given: &Given<'_>,
+        given: &RunInputs<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Option<Simulation<'a>>, RunError> {
         match given.warm {
@@ -104,7 +104,7 @@ impl Checkpoints {
         let mut simulation = begin_on(scenario, given, Some(erased), observer)?;
         let mut failed = None;
         let read = KIND.read(bytes, |there: Header, state| {
-            let wanted = Header::of(scenario, &simulation);
+            let wanted = Header::for_run(scenario, &simulation);
             if there != wanted {
                 return Err(StateFileError::AnotherRun(there.differences(&wanted)));
             }
@@ -139,7 +139,7 @@ impl Checkpoints {
 
     fn write(&self, scenario: &Scenario, simulation: &Simulation<'_>) -> io::Result<()> {
         self.file.parent().map_or(Ok(()), fs::create_dir_all)?;
-        let header = Header::of(scenario, simulation);
+        let header = Header::for_run(scenario, simulation);
         write_whole(&self.file, |out| KIND.write(out, header, |state| simulation.save(state)))
     }
 }
@@ -153,12 +153,12 @@ impl Checkpoints {
 /// See [`run`](crate::run); a file in the place of the checkpoint that is none, or is of another run and not to be replaced.
 pub fn run_with_checkpoints(
     scenario: &Scenario,
-    given: &Given<'_>,
+    given: &RunInputs<'_>,
     checkpoints: &Checkpoints,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     scenario.check()?;
-    let inputs = Inputs::of(scenario.workload.files());
+    let inputs = Inputs::new(scenario.workload.files());
     // Nobody could tell whether another run reads the same.
     let once = inputs.stream().map(|file| {
         let file = if file == STANDARD_INPUT { "the standard input" } else { file };

@@ -76,7 +76,7 @@ fn describe_caches(scenario: &Scenario, stack: &Stack, report: &Report) -> Strin
 
 fn describe_workload(scenario: &Scenario, traces: Traces, logical_pages: u32) -> Result<String, RunError> {
     let logical_bytes = u64::from(logical_pages) * scenario.flash.page_size.count;
-    let inputs = Inputs::of(scenario.workload.files());
+    let inputs = Inputs::new(scenario.workload.files());
     let workload = match inputs.stream() {
         // A pipe can be read only once: the run needs it.
         Some(stream) => format!("trace {stream}, which can be read only once"),

@@ -63,9 +63,9 @@ const NS_A_YEAR: f64 = DAYS_A_YEAR as f64 * 86_400e9;
 
 /// Add the measures of the device to the report of a finished run, after the counters of all levels.
 pub(crate) fn add_device(report: &mut Report, scenario: &Scenario, logical_bytes: u64) {
-    let (throughput, energy) = (Throughput::of(report), EnergyUse::of(report, &scenario.energy));
+    let (throughput, energy) = (Throughput::new(report), EnergyUse::new(report, &scenario.energy));
     let exported_bytes = scenario.hybrid.is_none().then_some(logical_bytes);
-    let endurance = Endurance::of(report, &scenario.endurance, &scenario.flash, exported_bytes);
+    let endurance = Endurance::new(report, &scenario.endurance, &scenario.flash, exported_bytes);
     report.add(&throughput);
     report.add(&endurance);
     Endurance::assumptions(&scenario.endurance, scenario.flash.cell, exported_bytes.is_some())
@@ -76,7 +76,7 @@ pub(crate) fn add_device(report: &mut Report, scenario: &Scenario, logical_bytes
 }
 
 impl Throughput {
-    fn of(report: &Report) -> Self {
+    fn new(report: &Report) -> Self {
         let per_second = |count| ratio(count, report.end().ns).map(|per_ns| per_ns * 1e9);
         let HostCounters { requests, host_reads_bytes, host_writes_bytes, .. } = report.get();
         let [read_bandwidth, write_bandwidth] = [host_reads_bytes, host_writes_bytes].map(per_second);
@@ -92,7 +92,7 @@ impl Throughput {
 }
 
 impl Endurance {
-    fn of(
+    fn new(
         report: &Report,
         config: &EnduranceConfig,
         geometry: &Geometry,
@@ -141,7 +141,7 @@ impl Endurance {
 }
 
 impl EnergyUse {
-    fn of(report: &Report, config: &EnergyConfig) -> Self {
+    fn new(report: &Report, config: &EnergyConfig) -> Self {
         let joules = |count, nj: u64| count as f64 * nj as f64 / 1e9;
         let FlashOperations { reads_pages, programs_pages, erases_blocks, transfers_pages, .. } =
             report.get();

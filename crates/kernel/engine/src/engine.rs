@@ -144,7 +144,7 @@ impl<M: SimulatedMedia> Engine<M> {
                 last_arrival: Time::ZERO,
                 last_answer: Time::ZERO,
             },
-            restarts: Restarts::of(scenario),
+            restarts: Restarts::schedule(scenario),
             erases_before: level.ftl().erase_counts().collect(),
             owner: 0,
             media,
@@ -426,7 +426,7 @@ impl<M: SimulatedMedia> Engine<M> {
         let start = self.begin(level, request, arrival, parts);
         for index in 0..self.lpns.len() {
             let (lpn, page) = (self.lpns.get(index), first + index as u64);
-            let part = PartOfPage::of(request, page * bytes, bytes);
+            let part = PartOfPage::within(request, page * bytes, bytes);
             let done = if request.op == Op::Read {
                 self.meters.host.host_reads_pages += 1;
                 let done = level.read(PageRead::host(lpn), start, &mut Self::io(&mut self.media, start))?;
@@ -530,7 +530,7 @@ impl<M: SimulatedMedia> Engine<M> {
             match tag {
                 Tag::Part(tag) => self.end_part(tag, at, answered),
                 Tag::Level(tag) => {
-                    level.told(tag, at, &mut Self::io(&mut self.media, When::at(at)))?;
+                    level.notify(tag, at, &mut Self::io(&mut self.media, When::at(at)))?;
                 }
             }
         }

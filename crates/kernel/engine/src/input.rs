@@ -38,7 +38,7 @@ pub(crate) struct Inputs<'a> {
 
 impl<'a> Inputs<'a> {
     /// Create the inputs; no file is read yet. A browser has no files: requests that a page brings have no digest.
-    pub(crate) fn of(files: &'a [String]) -> Self {
+    pub(crate) fn new(files: &'a [String]) -> Self {
         let files = if cfg!(target_family = "wasm") { &[] } else { files };
         Self { files: files.into(), digests: vec![None; files.len()], streams: Arc::default() }
     }

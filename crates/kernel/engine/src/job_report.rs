@@ -51,7 +51,7 @@ pub struct OpReport {
 }
 
 impl OpReport {
-    pub(crate) fn of((latency, bytes): &(Latency, u64)) -> Self {
+    pub(crate) fn new((latency, bytes): &(Latency, u64)) -> Self {
         Self {
             requests: latency.count(),
             bytes: *bytes,

@@ -176,7 +176,7 @@ impl Jobs {
     /// The remarks for the reader of a result, and the reports of the jobs.
     pub(crate) fn reports(&self) -> (Vec<String>, Vec<JobReport>) {
         let report = |measured: &Measured| {
-            let [read, write, trim, flush] = std::array::from_fn(|op| OpReport::of(&measured.ops[op]));
+            let [read, write, trim, flush] = std::array::from_fn(|op| OpReport::new(&measured.ops[op]));
             JobReport { read, write, trim, flush, ..measured.report.clone() }
         };
         let ran = self.reports.iter().filter(|measured| measured.report.begin_ns < Time::LAST.ns);

@@ -2,7 +2,7 @@
 //!
 //! [`run`] preconditions the device, replays the workload against the levels of a [`Scenario`], and returns a
 //! [`RunResult`]. The same scenario, seed and [`REVISION`] give byte for byte the same
-//! result. With [`warm`] and [`Given::warm`], several runs begin from the same preconditioned device.
+//! result. With [`warm`] and [`RunInputs::warm`], several runs begin from the same preconditioned device.
 //!
 //! | concept | place |
 //! |---|---|
@@ -74,7 +74,7 @@ pub use open_workload::requests;
 pub use payload::{PartOfPage, Payload};
 pub use result::{RunResult, Simulator, Workload};
 pub use retention::cautions;
-pub use run::{Given, begin, check, run, run_source};
+pub use run::{RunInputs, begin, check, run, run_source};
 pub use series::Series;
 pub use simulation::Simulation;
 pub use traces::{Opened, Traces};

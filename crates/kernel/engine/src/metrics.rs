@@ -49,7 +49,7 @@ coflash_base::measures! {
 }
 
 impl EraseCounts {
-    pub(crate) fn of(counts: &[u32]) -> Self {
+    pub(crate) fn summarise(counts: &[u32]) -> Self {
         let n = counts.len() as u128;
         let sum: u128 = counts.iter().map(|&count| u128::from(count)).sum();
         let squares: u128 = counts.iter().map(|&count| u128::from(count).pow(2)).sum();

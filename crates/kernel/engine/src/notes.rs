@@ -30,7 +30,7 @@ const NOTES: &[fn(&Ended<'_>) -> Option<String>] = &[
     |run| run.report.get::<SpareSpace>().is_frozen(run.report, run.erases).then(|| FROZEN.to_owned()),
     |run| {
         let until_steady = run.scenario.precondition.until_steady;
-        unsteady(run.series, &Erasing::of(run.scenario), until_steady)
+        unsteady(run.series, &Erasing::for_scenario(run.scenario), until_steady)
     },
     |run| fading(run.scenario, run.report),
 ];

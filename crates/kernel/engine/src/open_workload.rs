@@ -43,7 +43,7 @@ impl<'a> OpenWorkload<'a> {
         observer: &mut dyn Observer,
     ) -> Result<Self, RunError> {
         let logical_bytes = u64::from(logical_pages) * scenario.flash.page_size.count;
-        let mut inputs = Inputs::of(scenario.workload.files());
+        let mut inputs = Inputs::new(scenario.workload.files());
         let (supply, description) = open_workload(scenario, traces, logical_bytes, 0, &inputs, observer)?;
         if let Supply::Jobs(jobs) = &supply {
             inputs.set_files(jobs.files());
@@ -70,7 +70,7 @@ pub fn requests(
     space_bytes: u64,
     observer: &mut dyn Observer,
 ) -> Result<Box<dyn Source>, RunError> {
-    let inputs = Inputs::of(scenario.workload.files());
+    let inputs = Inputs::new(scenario.workload.files());
     match open_workload(scenario, traces, space_bytes, 0, &inputs, observer)?.0 {
         Supply::Requests(source) => Ok(source),
         Supply::Jobs(_) => {
@@ -97,7 +97,7 @@ pub(crate) fn open_again(
         let problem = format!("it must know what is written later, {problem}");
         Err(ScenarioError::new(key, problem).into())
     };
-    let inputs = Inputs::of(scenario.workload.files());
+    let inputs = Inputs::new(scenario.workload.files());
     if let Some(stream) = inputs.stream() {
         return refuse(format!("and {stream} can be read only once"));
     }

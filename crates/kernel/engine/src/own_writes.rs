@@ -40,7 +40,7 @@ pub(crate) fn write_own(
     let logical_pages = ftl.logical_pages();
     let mut level = Port::in_units(ftl, scenario.pages_per_unit());
     let (mut passes, mut rounds) = (0, Vec::new());
-    let mut state = State::of(level.device().below());
+    let mut state = State::read(level.device().below());
     while rounds.len() < ROUNDS_MAX && !last(&rounds).is_some_and(are_steady) {
         let mut written = 0;
         while written < u64::from(logical_pages).div_ceil(PARTS_OF_DEVICE) {
@@ -55,7 +55,7 @@ pub(crate) fn write_own(
             written += pass;
             course.before += pass;
         }
-        let before = std::mem::replace(&mut state, State::of(level.device().below()));
+        let before = std::mem::replace(&mut state, State::read(level.device().below()));
         rounds.push(Round {
             waf: (state.programs - before.programs) as f64 / written as f64,
             has_gc: state.erases > before.erases,
@@ -99,7 +99,7 @@ struct State {
 }
 
 impl State {
-    fn of(ftl: &Ftl) -> Self {
+    fn read(ftl: &Ftl) -> Self {
         Self {
             programs: ftl.programs().all(),
             erases: ftl.erase_counts().map(u64::from).sum(),

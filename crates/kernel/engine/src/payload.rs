@@ -16,7 +16,7 @@ pub struct PartOfPage {
 impl PartOfPage {
     /// The part of a request in the page of `bytes` bytes that begins at the address `page`.
     #[inline(always)]
-    pub(crate) fn of(request: &Request, page: u64, bytes: u64) -> Self {
+    pub(crate) fn within(request: &Request, page: u64, bytes: u64) -> Self {
         let from = request.offset.max(page);
         let to = (request.offset + request.length).min(page + bytes);
         let of_request = (from - request.offset) as usize..(to - request.offset) as usize;

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// What a run may be given beside its scenario.
 #[derive(Clone, Debug)]
-pub struct Given<'a> {
+pub struct RunInputs<'a> {
     /// The reader of traces.
     pub traces: Traces,
     /// A warm device: the result is the same as without.
@@ -30,7 +30,7 @@ pub struct Given<'a> {
     pub decisions: Option<DecisionRecorder>,
 }
 
-impl Given<'_> {
+impl RunInputs<'_> {
     /// A reader of traces, and nothing else.
     #[must_use]
     pub fn only(traces: Traces) -> Self {
@@ -66,7 +66,7 @@ pub fn check(scenario: &Scenario) -> Result<(), RunError> {
 /// An invalid scenario, an error of the workload, a device that was warmed up for another scenario, or a cancellation.
 pub fn run(
     scenario: &Scenario,
-    given: &Given<'_>,
+    given: &RunInputs<'_>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     begin(scenario, given, observer)?.finish(observer)
@@ -78,7 +78,7 @@ pub fn run(
 /// See [`run`].
 pub fn begin<'a>(
     scenario: &'a Scenario,
-    given: &Given<'_>,
+    given: &RunInputs<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Simulation<'a>, RunError> {
     scenario.check()?;
@@ -92,7 +92,7 @@ pub fn begin<'a>(
 /// Begin a run on a device that is preconditioned already, if one is given.
 pub(crate) fn begin_on<'a>(
     scenario: &'a Scenario,
-    given: &Given<'_>,
+    given: &RunInputs<'_>,
     warm: Option<Preconditioned>,
     observer: &mut dyn Observer,
 ) -> Result<Simulation<'a>, RunError> {
@@ -128,19 +128,19 @@ pub fn run_source(
         Ok(OpenWorkload {
             supply: Supply::Requests(source),
             description: String::new(),
-            inputs: Inputs::of(&[]),
+            inputs: Inputs::new(&[]),
             logical_bytes: u64::from(logical_pages) * scenario.flash.page_size.count,
             future: None,
             remarks: Vec::new(),
         })
     };
-    on_erased_flash(scenario, &Given::only(Traces::NONE), open, observer)?.finish(observer)
+    on_erased_flash(scenario, &RunInputs::only(Traces::NONE), open, observer)?.finish(observer)
 }
 
 /// Begin a run on flash with a workload that `open` opens for its logical pages.
 fn on_erased_flash<'a>(
     scenario: &'a Scenario,
-    given: &Given<'_>,
+    given: &RunInputs<'_>,
     open: impl FnOnce(&'a Scenario, u32, &mut dyn Observer) -> Result<OpenWorkload<'a>, RunError>,
     observer: &mut dyn Observer,
 ) -> Result<Simulation<'a>, RunError> {
@@ -152,7 +152,7 @@ fn on_erased_flash<'a>(
 fn on_flash<'a>(
     scenario: &'a Scenario,
     flash: Ftl,
-    given: &Given<'_>,
+    given: &RunInputs<'_>,
     open: impl FnOnce(&'a Scenario, u32, &mut dyn Observer) -> Result<OpenWorkload<'a>, RunError>,
     observer: &mut dyn Observer,
     warm_up: impl FnOnce(Ftl, &mut dyn Observer) -> Result<Preconditioned, RunError>,
@@ -170,14 +170,14 @@ fn on_flash<'a>(
     let media = given.record_operations(scenario.timeline());
     let mut stack = Stack::Flash(levels.over(flash));
     given.record_decisions(&mut stack);
-    Ok(Simulation::of(scenario, stack, media, workload))
+    Ok(Simulation::new(scenario, stack, media, workload))
 }
 
 /// Open the workload, and put a flash cache in front of disks.
 fn over_disks<'a>(
     scenario: &'a Scenario,
     config: &HybridConfig,
-    given: &Given<'_>,
+    given: &RunInputs<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Simulation<'a>, RunError> {
     let disks = scenario.disks(config)?;
@@ -185,5 +185,5 @@ fn over_disks<'a>(
     given.record_decisions(&mut stack);
     let workload = OpenWorkload::new(scenario, given.traces, disks.pages() as u32, observer)?;
     let media = given.record_operations(scenario.timeline().with_disks(disks));
-    Ok(Simulation::of(scenario, stack, media, workload))
+    Ok(Simulation::new(scenario, stack, media, workload))
 }

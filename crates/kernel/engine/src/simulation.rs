@@ -8,7 +8,7 @@ use crate::observer::{Observer, Phase, SoFar};
 use crate::open_workload::{OpenWorkload, Supply};
 use crate::replay::Replay;
 use crate::result::RunResult;
-use crate::steps::{Told, drain};
+use crate::steps::{RunFacts, drain};
 use coflash_base::{Lpn, Save};
 use coflash_ftl::Ftl;
 use coflash_level::{Elsewhere, Level, OnLevel};
@@ -22,7 +22,7 @@ pub struct Simulation<'a> {
     stack: Stack,
     engine: Engine<Timeline>,
     rest: Rest<'a>,
-    told: Told<'a>,
+    facts: RunFacts<'a>,
 }
 
 /// What is left of a workload.
@@ -57,18 +57,18 @@ impl OnLevel<Timeline> for Step<'_, '_> {
 
 impl<'a> Simulation<'a> {
     /// Put the levels of a stack to work on a workload.
-    pub(crate) fn of(
+    pub(crate) fn new(
         scenario: &'a Scenario,
         stack: Stack,
         media: Timeline,
         workload: OpenWorkload<'a>,
     ) -> Self {
-        let (told, supply) = Told::of(scenario, workload);
+        let (facts, supply) = RunFacts::begin(scenario, workload);
         let rest = match supply {
             Supply::Requests(source) => Rest::Requests(Replay::new(scenario, source)),
             Supply::Jobs(jobs) => Rest::Jobs(jobs),
         };
-        Self { scenario, engine: Engine::new(scenario, &stack, media), stack, rest, told }
+        Self { scenario, engine: Engine::new(scenario, &stack, media), stack, rest, facts }
     }
 
     /// Serve up to `requests_max` requests, at least one; jobs of a job file run to their end. Returns false if there was none
@@ -121,7 +121,7 @@ impl<'a> Simulation<'a> {
 
     /// The digests of the files that are read.
     pub(crate) fn digests(&self) -> Vec<String> {
-        self.told.digests()
+        self.facts.digests()
     }
 
     /// Write what the run has become.
@@ -132,7 +132,7 @@ impl<'a> Simulation<'a> {
         let Rest::Requests(replay) = &self.rest else {
             return Err(io::Error::other("jobs that wait for answers have no common moment"));
         };
-        self.told.save(out)?;
+        self.facts.save(out)?;
         replay.save(out)?;
         self.stack.save(out)?;
         self.engine.save(out)
@@ -148,7 +148,7 @@ impl<'a> Simulation<'a> {
         observer: &mut dyn Observer,
     ) -> Result<(), RunError> {
         let Rest::Requests(replay) = &mut self.rest else { unreachable!("jobs are never saved") };
-        self.told.restore(from)?;
+        self.facts.restore(from)?;
         replay.restore(from, observer)?;
         self.stack.restore(from)?;
         Ok(self.engine.restore(from)?)
@@ -161,7 +161,7 @@ impl<'a> Simulation<'a> {
     pub fn finish(mut self, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
         while self.step(usize::MAX, observer)? {}
         let (fraction, requests) = self.progress();
-        let Self { scenario, mut stack, mut engine, rest, told } = self;
+        let Self { scenario, mut stack, mut engine, rest, facts } = self;
         drain(&mut engine, &mut stack, &mut || observer.progress(Phase::Replay, fraction, requests))?;
         let (mode, more, jobs) = match &rest {
             Rest::Requests(replay) => {
@@ -173,6 +173,6 @@ impl<'a> Simulation<'a> {
                 (scenario.replay_mode(), remarks, reports)
             }
         };
-        Ok(told.result(&engine, &stack, mode, more, observer)?.with_jobs(jobs))
+        Ok(facts.result(&engine, &stack, mode, more, observer)?.with_jobs(jobs))
     }
 }

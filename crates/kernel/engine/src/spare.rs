@@ -18,7 +18,7 @@ const ROUNDS_MIN: f64 = 4.0;
 
 impl SpareSpace {
     /// Count from the invalid pages and the erases of each block.
-    pub(crate) fn of(invalid: impl Iterator<Item = u32>, erases: &[u32]) -> Self {
+    pub(crate) fn count(invalid: impl Iterator<Item = u32>, erases: &[u32]) -> Self {
         let mut spare = Self::default();
         for (pages, &erases) in std::iter::zip(invalid, erases) {
             spare.invalid_pages += u64::from(pages);

@@ -22,7 +22,7 @@ pub(crate) struct Erasing {
 }
 
 impl Erasing {
-    pub(crate) fn of(scenario: &Scenario) -> Self {
+    pub(crate) fn for_scenario(scenario: &Scenario) -> Self {
         let Scenario { ftl, flash, .. } = scenario;
         let pool_blocks = ftl.pools.blocks(&ftl.erase_units(flash));
         let pools = f64::from(flash.blocks()) / f64::from(pool_blocks);

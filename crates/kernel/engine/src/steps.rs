@@ -15,7 +15,7 @@ use std::convert::Infallible;
 use std::io::{self, Read, Write};
 
 /// What a result tells of a run beside its measures.
-pub(crate) struct Told<'a> {
+pub(crate) struct RunFacts<'a> {
     scenario: &'a Scenario,
     description: String,
     inputs: Inputs<'a>,
@@ -24,9 +24,9 @@ pub(crate) struct Told<'a> {
     stopwatch: Stopwatch,
 }
 
-impl<'a> Told<'a> {
+impl<'a> RunFacts<'a> {
     /// Begin with a workload; return its requests, too.
-    pub(crate) fn of(scenario: &'a Scenario, workload: OpenWorkload<'a>) -> (Self, Supply) {
+    pub(crate) fn begin(scenario: &'a Scenario, workload: OpenWorkload<'a>) -> (Self, Supply) {
         let OpenWorkload { supply, description, inputs, logical_bytes, remarks, .. } = workload;
         let stopwatch = Stopwatch::start();
         (Self { scenario, description, inputs, logical_bytes, remarks, stopwatch }, supply)

@@ -187,7 +187,7 @@ impl GcMode {
     #[must_use]
     pub fn higher_mark(self, blocks: u32, low: u32) -> Option<u32> {
         let (Self::Background { mark } | Self::Lazy { mark, .. }) = self else { return None };
-        Some(mark.map_or(low.saturating_add((low / 10).max(1)), |mark| mark.of(blocks)))
+        Some(mark.map_or(low.saturating_add((low / 10).max(1)), |mark| mark.blocks(blocks)))
     }
 }
 
@@ -214,9 +214,9 @@ pub enum FreeMark {
 impl FreeMark {
     /// The mark as a number of blocks, for a pool of `blocks` blocks.
     #[must_use]
-    pub fn of(self, blocks: u32) -> u32 {
+    pub fn blocks(self, blocks: u32) -> u32 {
         match self {
-            Self::Share(share) => share.of(u64::from(blocks)).try_into().unwrap_or(u32::MAX),
+            Self::Share(share) => share.part_of(u64::from(blocks)).try_into().unwrap_or(u32::MAX),
             Self::Blocks(count) => count,
         }
     }

@@ -41,13 +41,13 @@ impl Programs {
     /// The programs for one cause.
     #[inline(always)]
     #[must_use]
-    pub fn of(&self, cause: Cause) -> u64 {
+    pub fn by_cause(&self, cause: Cause) -> u64 {
         let mut programs = *self;
-        *programs.of_mut(cause)
+        *programs.by_cause_mut(cause)
     }
 
     #[inline(always)]
-    pub(crate) fn of_mut(&mut self, cause: Cause) -> &mut u64 {
+    pub(crate) fn by_cause_mut(&mut self, cause: Cause) -> &mut u64 {
         match cause {
             Cause::Host => &mut self.host,
             Cause::Evict => &mut self.evict,

@@ -47,20 +47,20 @@ impl Dimensions {
         gc: &GcConfig,
         requirements: Requirements,
     ) -> Result<Self, Misfit> {
-        Self::of(flash, geometry, ftl, gc, requirements).map_err(|Misfit { key, problem }| {
+        Self::fit(flash, geometry, ftl, gc, requirements).map_err(|Misfit { key, problem }| {
             let shares = if problem.starts_with(TOO_SMALL) { 1..100 } else { 1..1 };
             let enough = shares.map(Share::percent).filter(|share| *share > ftl.spare.share).find(|share| {
                 let (mut ftl, mut flash) = (ftl.clone(), flash.clone());
                 ftl.spare.share = *share;
                 flash.blocks_per_plane = ftl.blocks_per_plane(&flash).unwrap_or(flash.blocks_per_plane);
-                Self::of(&flash, &ftl.erase_units(&flash), &ftl, gc, requirements).is_ok()
+                Self::fit(&flash, &ftl.erase_units(&flash), &ftl, gc, requirements).is_ok()
             });
             let would_do = enough.map(|share| format!(" (ftl.spare.share={share} would do)"));
             Misfit::new(&key, problem + &would_do.unwrap_or_default())
         })
     }
 
-    fn of(
+    fn fit(
         flash: &Geometry,
         geometry: &Geometry,
         ftl: &FtlConfig,
@@ -214,7 +214,7 @@ fn groups(ftl: &FtlConfig, requirements: Requirements) -> Result<Groups, Misfit>
 /// The numbers of free blocks at or below which GC works in steps, and in whole victims. `reserve` blocks
 /// suffice to clean any victim.
 fn marks(gc: &GcConfig, blocks_per_pool: u32, reserve: u32) -> Result<(u32, u32), Misfit> {
-    let low = gc.low_mark.of(blocks_per_pool);
+    let low = gc.low_mark.blocks(blocks_per_pool);
     if low == 0 {
         let problem = format!("{} of {blocks_per_pool} blocks is none: at least 1 block", gc.low_mark);
         return Err(Misfit::new("gc.low_mark", problem));

@@ -10,7 +10,7 @@ use std::ops::Range;
 /// The group of each stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub(crate) struct Groups {
-    of: [GroupId; WriteStream::COUNT],
+    by_stream: [GroupId; WriteStream::COUNT],
     count: u32,
     /// The number of groups to which GC copies a victim.
     copied_to: u32,
@@ -23,18 +23,18 @@ impl Groups {
     pub(crate) fn by_class(count: u32, gc: &Range<u32>, targets: u32, shadow_apart: bool) -> Self {
         let shadow = if shadow_apart { count } else { gc.start };
         let apart = u32::from(shadow_apart);
-        let of = [0, 0, gc.start, shadow].map(GroupId::new);
-        Self { of, count: count + apart, copied_to: targets + apart }
+        let by_stream = [0, 0, gc.start, shadow].map(GroupId::new);
+        Self { by_stream, count: count + apart, copied_to: targets + apart }
     }
 
     /// Create the groups of streams. A stream without a named group has one of its own;
     /// [`WriteStream::Shadow`] only if required.
     pub(crate) fn new(shared: &StreamGroups, requirements: Requirements) -> Result<Self, Misfit> {
-        let mut of = [None; WriteStream::COUNT];
+        let mut by_stream = [None; WriteStream::COUNT];
         let mut count = 0;
         for group in shared {
             for &stream in group {
-                if of[stream as usize].replace(GroupId::new(count)).is_some() {
+                if by_stream[stream as usize].replace(GroupId::new(count)).is_some() {
                     let problem = format!("stream {stream:?} is named twice");
                     return Err(Misfit::new("ftl.shared_streams", problem));
                 }
@@ -47,18 +47,18 @@ impl Groups {
                 GroupId::new(*count - 1)
             })
         };
-        let [host, evict, gc, shadow] = of;
+        let [host, evict, gc, shadow] = by_stream;
         let [host, evict, gc] = [host, evict, gc].map(|group| own(group, &mut count));
         let apart = requirements.shadow_stream;
         let shadow = if apart { own(shadow, &mut count) } else { shadow.unwrap_or(gc) };
-        let of = [host, evict, gc, shadow];
-        let copied_to: BTreeSet<_> = requirements.copy_streams().map(|stream| of[stream as usize]).collect();
-        Ok(Self { of, count, copied_to: copied_to.len() as u32 })
+        let by_stream = [host, evict, gc, shadow];
+        let copied_to: BTreeSet<_> = requirements.copy_streams().map(|to| by_stream[to as usize]).collect();
+        Ok(Self { by_stream, count, copied_to: copied_to.len() as u32 })
     }
 
     #[inline(always)]
-    pub(crate) fn of(&self, stream: WriteStream) -> GroupId {
-        self.of[stream as usize]
+    pub(crate) fn group(&self, stream: WriteStream) -> GroupId {
+        self.by_stream[stream as usize]
     }
 
     pub(crate) fn count(&self) -> u32 {
@@ -86,7 +86,7 @@ mod tests {
             let requirements = Requirements { shadow_stream: apart, ..Requirements::NONE };
             let groups =
                 Groups::new(&shared.iter().map(|group| group.to_vec()).collect(), requirements).ok()?;
-            Some((groups.of.map(GroupId::get), groups.count))
+            Some((groups.by_stream.map(GroupId::get), groups.count))
         };
         assert_eq!(groups(&[&[Host, Evict]], false), Some(([0, 0, 1, 1], 2)));
         assert_eq!(groups(&[&[Host, Evict]], true), Some(([0, 0, 1, 2], 3)));

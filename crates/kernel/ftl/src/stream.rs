@@ -25,7 +25,7 @@ impl WriteStream {
     /// The default stream of a program by its cause.
     #[inline(always)]
     #[must_use]
-    pub fn of(cause: Cause) -> Self {
+    pub fn by_cause(cause: Cause) -> Self {
         match cause {
             Cause::Evict | Cause::Destage => Self::Evict,
             Cause::Gc | Cause::Refresh | Cause::WearLevelling => Self::Gc,

@@ -36,7 +36,7 @@ pub struct FlashCosts {
 impl FlashCosts {
     /// Create the costs for a geometry and timing.
     #[must_use]
-    pub fn of(geometry: &Geometry, timing: &Timing) -> Self {
+    pub fn new(geometry: &Geometry, timing: &Timing) -> Self {
         let &Timing { page_read, page_program, block_erase, sector_transfer, ecc_decode, copy_back, .. } =
             timing;
         let transfer = sector_transfer * (geometry.page_size.count / geometry.sector_size.count);

@@ -9,7 +9,7 @@ use crate::media::TierMedia;
 use crate::meter::DiskUse;
 use crate::partition_resizer::Limits;
 use crate::sizes::SizesOverTime;
-use crate::tier::{FETCH_PAGES, Served, Tier, TierAtWork};
+use crate::tier::{FETCH_PAGES, ServedBy, Tier, TierAtWork};
 use crate::write_policy::WritePolicy;
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Misfit, Save, Seed, Time};
@@ -109,7 +109,7 @@ impl<W: Copy> Hybrid<W> {
         let requirements = hybrid.active_blocks.requirements().and(cooperation);
         let flash = Ftl::new(geometry, ftl, gc, requirements, seed)?;
         let costs = Costs {
-            flash: FlashCosts::of(geometry, timing),
+            flash: FlashCosts::new(geometry, timing),
             disk: disks.costs(geometry.page_size.count),
             write_policy: hybrid.write_policy,
         };
@@ -386,11 +386,11 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         io: &mut Io<'_, M, H>,
     ) -> Result<Option<M::When>, M::Error> {
         let served = self.at_work(io).read(page, after)?;
-        self.tier.above.brought = (!matches!(served, Served::Flash(_))).then_some(page.lpn);
+        self.tier.above.brought = (!matches!(served, ServedBy::Flash(_))).then_some(page.lpn);
         match served {
-            Served::Flash(done) => Ok(Some(done)),
-            Served::Disk => self.extend(Kind::Read, (page.lpn, page.to), after, io).map(Some),
-            Served::Joined(job) => Ok(Some(self.jobs.after(job, after, io.media))),
+            ServedBy::Flash(done) => Ok(Some(done)),
+            ServedBy::Disk => self.extend(Kind::Read, (page.lpn, page.to), after, io).map(Some),
+            ServedBy::Joined(job) => Ok(Some(self.jobs.after(job, after, io.media))),
         }
     }
 
@@ -453,7 +453,7 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         Ok(Duration::ZERO)
     }
 
-    fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+    fn notify<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         self.now = self.now.max(at);
         if self.jobs.get(tag).postponed.is_some() {
             self.begin_postponed(tag, at, io.media);

@@ -254,7 +254,7 @@ impl MappingManager {
         store: &mut Store<'_, M, H>,
     ) -> Result<M::When, M::Error> {
         store.media.words(&self.words);
-        store.program(at, Place::Merged, Cause::Metadata, WriteStream::of(Cause::Metadata), after)
+        store.program(at, Place::Merged, Cause::Metadata, WriteStream::by_cause(Cause::Metadata), after)
     }
 
     /// Determine the live pages among all readable ones, but for those that a cache above has, and its own state. Returns the label of each slot.

@@ -25,7 +25,7 @@ pub struct Limits {
 impl Limits {
     /// Create the limits of a partition of `flash_pages` pages, at most `pages_max` of them caching space.
     #[must_use]
-    pub fn of(partition: Partition, flash_pages: u32, pages_max: u32) -> Self {
+    pub fn new(partition: Partition, flash_pages: u32, pages_max: u32) -> Self {
         let caching = (partition.caching * f64::from(flash_pages)).round().min(f64::from(pages_max));
         let read = (caching * partition.read).round();
         Self { read_pages: read as u32, write_pages: (caching - read) as u32 }
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn a_partition_is_whole_pages_of_flash() {
         let partition = Partition { caching: 0.5, read: 0.25 };
-        assert_eq!(Limits::of(partition, 1000, 800), limits(125, 375));
-        assert_eq!(Limits::of(partition, 1000, 400), limits(100, 300));
+        assert_eq!(Limits::new(partition, 1000, 800), limits(125, 375));
+        assert_eq!(Limits::new(partition, 1000, 400), limits(100, 300));
     }
 }

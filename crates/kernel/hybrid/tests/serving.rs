@@ -142,7 +142,7 @@ impl Rig {
                 }
                 Tag::Level(tag) => {
                     let mut io = Io { media: &mut self.media, hook: CopyAll, start: When::at(at) };
-                    let Ok(()) = self.level.told(tag, at, &mut io);
+                    let Ok(()) = self.level.notify(tag, at, &mut io);
                 }
             }
         }

@@ -81,7 +81,7 @@ impl<M: Media> Level<M> for Ftl {
         Ok(Duration::ZERO)
     }
 
-    fn told<H: GcHook>(&mut self, tag: u32, _: Time, _: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+    fn notify<H: GcHook>(&mut self, tag: u32, _: Time, _: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         unreachable!("the FTL asks for no moment, and {tag} has come")
     }
 

@@ -138,7 +138,7 @@ pub trait Level<M: Media> {
     ///
     /// # Errors
     /// A flash operation failed.
-    fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
+    fn notify<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
 
     /// Whether adjacent pages of a read are one transfer below, as of disks: such a read crosses a link whole.
     fn joins_pages(&self) -> bool;
@@ -254,7 +254,7 @@ macro_rules! forward_level {
             fn is_timed(&self) -> bool;
             fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
             fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error>;
-            fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
+            fn notify<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
         }
     };
     (@restart $dispatch:ident) => {

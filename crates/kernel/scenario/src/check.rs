@@ -141,7 +141,7 @@ impl Scenario {
             return Err(Misfit::new("precondition.until_free", "it goes with fill = \"sequential\" only"));
         }
         let pool_blocks = self.ftl.pools.blocks(&self.ftl.erase_units(&self.flash));
-        if mark.of(pool_blocks) < self.gc.low_mark.of(pool_blocks) {
+        if mark.blocks(pool_blocks) < self.gc.low_mark.blocks(pool_blocks) {
             let problem = format!(
                 "{mark} is less than gc.low_mark ({}): GC never lets it come to that",
                 self.gc.low_mark

@@ -110,13 +110,13 @@ impl Scenario {
             return Ok(self.clone());
         }
         self.check_scalable()?;
-        let pool = Pool::of(self);
+        let pool = Pool::for_scenario(self);
         let (blocks, share) = pool.scaled(scale)?;
         let mut scaled = self.clone();
         if scaled.workload.requests == Requests::Default {
             scaled.workload.requests = Requests::Synthetic(SyntheticConfig::default());
         }
-        scaled.limits.push(told(scale, pool.units * pool.planes, share.pool_blocks));
+        scaled.limits.push(sentence(scale, pool.units * pool.planes, share.pool_blocks));
         if self.ftl.placement.name() != "none" {
             scaled.limits.push(
                 "A placement policy that learns from writes sees fewer of them, and has fewer blocks for each class: programs per \
@@ -129,7 +129,7 @@ impl Scenario {
                 format!("The skew of \"{name}\" is that of the small space; \"zipf\" has that of the whole.")
             }),
         );
-        let per_die = share.of(self.ftl.logical_pages_per_die(&self.flash));
+        let per_die = share.scaled(self.ftl.logical_pages_per_die(&self.flash));
         if per_die == 0 {
             return Err(ScenarioError::new("ftl.spare", "it leaves no page to the host".to_owned()));
         }
@@ -200,7 +200,7 @@ struct Part {
 }
 
 impl Pool {
-    fn of(scenario: &Scenario) -> Self {
+    fn for_scenario(scenario: &Scenario) -> Self {
         let (flash, ftl, mode) = (&scenario.flash, &scenario.ftl, scenario.gc.mode);
         let units = ftl.erase_units(flash);
         let together = |group: &Vec<WriteStream>| {
@@ -212,7 +212,7 @@ impl Pool {
             _ => 2,
         };
         let blocks = ftl.pools.blocks(&units);
-        let low = scenario.gc.low_mark.of(blocks);
+        let low = scenario.gc.low_mark.blocks(blocks);
         let above = matches!(mode, GcMode::Background { .. })
             .then(|| mode.higher_mark(blocks, low).unwrap_or(low).saturating_sub(low));
         let planes = if ftl.pools == Pools::Die { units.planes_per_die } else { 1 };
@@ -234,7 +234,7 @@ impl Pool {
     }
 
     fn low_mark(&self, units: u64) -> u64 {
-        self.low_mark.of(u32::try_from(units * self.planes).unwrap_or(u32::MAX)).into()
+        self.low_mark.blocks(u32::try_from(units * self.planes).unwrap_or(u32::MAX)).into()
     }
 
     /// The halves of blocks that hold data. Beyond the low mark one is free between two cleanings. An open block is half full on
@@ -247,11 +247,11 @@ impl Pool {
     /// Whether this number of blocks is enough to tell anything, and for GC to work.
     fn fits(&self, units: u64) -> bool {
         let part = self.part(units);
-        let above = if self.above > 0 { part.of(self.above).max(1) } else { 0 };
+        let above = if self.above > 0 { part.scaled(self.above).max(1) } else { 0 };
         let kept = self.low_mark(units) + above + self.streams + 1;
         part.parts >= u128::from(2 * DATA_BLOCKS_MIN)
             && self.low_mark(units) >= self.low_least
-            && part.of(self.pages[0]) < (units * self.planes).saturating_sub(kept) * self.pages[1]
+            && part.scaled(self.pages[0]) < (units * self.planes).saturating_sub(kept) * self.pages[1]
     }
 
     fn part(&self, units: u64) -> Part {
@@ -299,7 +299,7 @@ impl Pool {
 }
 
 impl Part {
-    fn of(&self, whole: u64) -> u64 {
+    fn scaled(&self, whole: u64) -> u64 {
         u64::try_from(u128::from(whole) * self.parts / self.of).unwrap_or(u64::MAX)
     }
 
@@ -337,16 +337,16 @@ impl Part {
             (how, Value::Array(items)) => items.iter_mut().for_each(|item| self.change(item, how, unit)),
             (Scaled::Bytes, Value::String(text)) => {
                 if let Ok(Bytes { count: count @ 1.. }) = text.parse() {
-                    *text = Bytes { count: self.of(count / unit).max(1) * unit }.to_string();
+                    *text = Bytes { count: self.scaled(count / unit).max(1) * unit }.to_string();
                 }
             }
             (Scaled::Time, Value::String(text)) => {
                 if let Ok(Duration { ns: ns @ 1.. }) = text.parse() {
-                    *text = Duration { ns: self.of(ns).max(1) }.to_string();
+                    *text = Duration { ns: self.scaled(ns).max(1) }.to_string();
                 }
             }
             (Scaled::Count, Value::Integer(count)) if *count > 0 => {
-                *count = i64::try_from(self.of(count.unsigned_abs())).unwrap_or(i64::MAX).max(1);
+                *count = i64::try_from(self.scaled(count.unsigned_abs())).unwrap_or(i64::MAX).max(1);
             }
             (Scaled::Ranks, Value::Float(ranks)) => {
                 *ranks = (*ranks * self.of as f64 / self.parts as f64).max(1.0);
@@ -354,14 +354,14 @@ impl Part {
             (Scaled::Mark, Value::Integer(blocks)) => {
                 let [low, scaled] = self.low_marks;
                 let above = blocks.unsigned_abs().saturating_sub(low);
-                *blocks = (scaled + if above > 0 { self.of(above).max(1) } else { 0 }) as i64;
+                *blocks = (scaled + if above > 0 { self.scaled(above).max(1) } else { 0 }) as i64;
             }
             _ => {}
         }
     }
 }
 
-fn told(scale: Scale, before: u64, after: u64) -> String {
+fn sentence(scale: Scale, before: u64, after: u64) -> String {
     format!(
         "Scaled to {scale} of its blocks ({after} a pool in place of {before}; those that are always free or open are not fewer). \
          Capacity, caches, requests, used space and intervals are scaled. Dies, the size of a block, times, rates, queues and the write buffer of \

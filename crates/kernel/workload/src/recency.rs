@@ -210,7 +210,7 @@ impl Renumbered {
     /// The new number of an occupied slot.
     #[inline]
     #[must_use]
-    pub fn of(&self, slot: u32) -> u32 {
+    pub fn new_number(&self, slot: u32) -> u32 {
         let word = slot as usize / 64;
         self.before[word] + (self.words[word] & ((1 << (slot % 64)) - 1)).count_ones()
     }
@@ -230,7 +230,7 @@ mod tests {
             for (page, what) in uses {
                 if recency.is_full() {
                     let renumbered = recency.renumber();
-                    slots.iter_mut().flatten().for_each(|slot| *slot = renumbered.of(*slot));
+                    slots.iter_mut().flatten().for_each(|slot| *slot = renumbered.new_number(*slot));
                 }
                 if let Some(slot) = slots[page].take() {
                     let place = list.iter().position(|&listed| listed == page).unwrap();
@@ -254,14 +254,14 @@ mod tests {
         slots.iter_mut().for_each(|slot| {
             if recency.is_full() {
                 // No page was used twice, so no slot is freed.
-                assert_eq!(recency.renumber().of(7), 7);
+                assert_eq!(recency.renumber().new_number(7), 7);
             }
             *slot = recency.push();
         });
         for turn in 0..100_000 {
             if recency.is_full() {
                 let renumbered = recency.renumber();
-                slots.iter_mut().for_each(|slot| *slot = renumbered.of(*slot));
+                slots.iter_mut().for_each(|slot| *slot = renumbered.new_number(*slot));
             }
             let page = turn % slots.len();
             assert_eq!(recency.since(slots[page]), 2999);

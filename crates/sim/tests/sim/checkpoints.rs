@@ -6,7 +6,7 @@ use coflash_cache::EvictionConfig;
 use coflash_ftl::{PlacementConfig, VictimConfig};
 use coflash_level::CooperationConfig;
 use coflash_sim::{
-    BUILT_IN, Cancelled, CheckpointEvent, Checkpoints, Given, NoObserver, Observer, Phase, RunError,
+    BUILT_IN, Cancelled, CheckpointEvent, Checkpoints, NoObserver, Observer, Phase, RunError, RunInputs,
     RunResult, Scenario, TRACES, run, run_with_checkpoints,
 };
 use std::fs;
@@ -69,7 +69,7 @@ fn file(name: &str) -> PathBuf {
 
 fn checked(scenario: &Scenario, file: &Path, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
     let checkpoints = Checkpoints { file: file.to_owned(), ..Checkpoints::default() };
-    run_with_checkpoints(scenario, &Given::only(TRACES), &checkpoints, observer)
+    run_with_checkpoints(scenario, &RunInputs::only(TRACES), &checkpoints, observer)
 }
 
 /// Interrupt a run after some batches, go on, and compare with the whole. Returns 0 for a scenario that is refused, else 1.
@@ -196,7 +196,7 @@ fn what_is_no_checkpoint_of_the_run_is_refused_and_stays() {
 
     let checkpoints = Checkpoints { file: file.clone(), replaces_another: true };
     let mut hears = Hears::default();
-    let result = run_with_checkpoints(&one, &Given::only(TRACES), &checkpoints, &mut hears).unwrap();
+    let result = run_with_checkpoints(&one, &RunInputs::only(TRACES), &checkpoints, &mut hears).unwrap();
     assert!(all_of(&result) == all_of(&run(&one, &mut NoObserver).unwrap()));
     assert!(matches!(hears.0[..], [CheckpointEvent::Unusable(_)]), "{:?}", hears.0);
     fs::remove_file(&file).unwrap();

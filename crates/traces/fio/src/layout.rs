@@ -73,7 +73,7 @@ impl Layout {
         let nearest = self.room.div_ceil(job.sizes[READ].least.min(job.sizes[WRITE].least));
         let seed = match job.seeding {
             Seeding::Repeat { .. } => name_hash(&job.file_name).wrapping_mul(job.number),
-            _ => self.seeds.of(Use::Place) as u32,
+            _ => self.seeds.for_purpose(Use::Place) as u32,
         };
         let is_random = job.settings.kind.random;
         Ok(match job.settings.distribution {
@@ -85,7 +85,7 @@ impl Layout {
                 Places::Skewed(Skewed::normal(deviation, nearest, center, seed))
             }
             _ if job.settings.generator == Some(Generator::Lfsr) && is_random => {
-                let lfsr = Lfsr::new(blocks, self.seeds.of(Use::Place)).map(Places::Lfsr);
+                let lfsr = Lfsr::new(blocks, self.seeds.for_purpose(Use::Place)).map(Places::Lfsr);
                 let problem = "random_generator=lfsr: it does not reach that many blocks";
                 lfsr.map_or_else(|| refuse(job, problem), Ok)?
             }

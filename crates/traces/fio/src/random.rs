@@ -57,7 +57,7 @@ impl Seeds {
         self.0[Use::Place as usize] = REPEATED_SEED.wrapping_mul(number.into());
     }
 
-    pub(super) fn of(&self, purpose: Use) -> u64 {
+    pub(super) fn for_purpose(&self, purpose: Use) -> u64 {
         self.0[purpose as usize]
     }
 }

@@ -61,15 +61,15 @@ struct Draws {
 
 impl Draws {
     fn new(seeds: &Seeds, is_long: bool, trims_like_writes: bool) -> Self {
-        let size = |purpose| Rand::new(seeds.of(purpose), is_long);
+        let size = |purpose| Rand::new(seeds.for_purpose(purpose), is_long);
         let trims = if trims_like_writes { Use::WriteSize } else { Use::TrimSize };
-        let order = Rand32::new(seeds.of(Use::Sequential));
+        let order = Rand32::new(seeds.for_purpose(Use::Sequential));
         Self {
             sizes: [size(Use::ReadSize), size(Use::WriteSize), size(trims)],
-            mix: Rand32::new(seeds.of(Use::Mix)),
-            zone: Rand32::new(seeds.of(Use::Zone)),
-            placement: Rand32::new(seeds.of(Use::Placement)),
-            place: Foreseen::new(Rand::new(seeds.of(Use::Place), is_long)),
+            mix: Rand32::new(seeds.for_purpose(Use::Mix)),
+            zone: Rand32::new(seeds.for_purpose(Use::Zone)),
+            placement: Rand32::new(seeds.for_purpose(Use::Placement)),
+            place: Foreseen::new(Rand::new(seeds.for_purpose(Use::Place), is_long)),
             order: [order.clone(), order.clone(), order],
         }
     }

@@ -5,7 +5,7 @@
 //! or not at all. Of a device that is served the same tables are taken piece by piece.
 
 use coflash_base::{AtomicFile, Lpn, Time};
-use coflash_engine::{Given, RunError, Scenario};
+use coflash_engine::{RunError, RunInputs, Scenario};
 use coflash_ftl::{Candidate, Decision, RecordsDecisions};
 use coflash_media::{BlockId, FlashOperation, Geometry, OperationKind, RecordsOperations};
 use coflash_trace::table::{Kind, TableColumn, TableWriter, Value};
@@ -310,10 +310,10 @@ impl<'a> RunRecording<'a> {
     }
 
     /// Have the run recorded.
-    pub fn given<'b>(&self, given: Given<'b>) -> Given<'b> {
+    pub fn given<'b>(&self, given: RunInputs<'b>) -> RunInputs<'b> {
         match &self.recorder {
             Some(recorder) => {
-                Given { operations: Some(recorder.clone()), decisions: Some(recorder.clone()), ..given }
+                RunInputs { operations: Some(recorder.clone()), decisions: Some(recorder.clone()), ..given }
             }
             None => given,
         }

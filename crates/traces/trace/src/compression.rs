@@ -24,7 +24,7 @@ const MEMORY_BYTES_MAX_LOG: u32 = 30;
 
 impl Compression {
     /// The compression of a file that begins with `head`.
-    pub(crate) fn of(head: &[u8]) -> Self {
+    pub(crate) fn detect(head: &[u8]) -> Self {
         // A zstd file may also begin with a skippable frame (pzstd and the seekable format write them).
         let skippable = head.len() >= 4 && head[0] & 0xf0 == 0x50 && head[1..4] == [0x2a, 0x4d, 0x18];
         match head {
@@ -58,7 +58,7 @@ impl Compression {
 pub(crate) fn decompress(mut input: Box<dyn Read + Send>) -> io::Result<(Compression, Box<dyn Read + Send>)> {
     let mut head = Vec::new();
     input.by_ref().take(MAGIC_BYTES_MAX).read_to_end(&mut head)?;
-    let compression = Compression::of(&head);
+    let compression = Compression::detect(&head);
     // Chained, not rewound: a pipe cannot seek.
     let whole = Cursor::new(head).chain(input);
     let plain: Box<dyn Read + Send> = match compression {

@@ -43,7 +43,7 @@ const WORD_BYTES_MAX: usize = 32;
 impl Kind {
     /// The meaning of a word, or of the kernel's letters.
     #[inline]
-    pub(crate) fn of(word: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(word: &[u8]) -> Option<Self> {
         match word {
             b"R" | b"r" | b"0" => Some(Self::Read),
             b"W" | b"w" | b"1" => Some(Self::Write),
@@ -164,11 +164,11 @@ mod tests {
             (Kind::Other, &["N", "NS", "FN"]),
         ] {
             for word in words {
-                assert_eq!(Kind::of(word.as_bytes()), Some(kind), "{word}");
+                assert_eq!(Kind::parse(word.as_bytes()), Some(kind), "{word}");
             }
         }
         for wrong in ["", "A", "4", "raed", "Ws", "ws", "R ead of something", "\u{fc}"] {
-            assert_eq!(Kind::of(wrong.as_bytes()), None, "{wrong}");
+            assert_eq!(Kind::parse(wrong.as_bytes()), None, "{wrong}");
         }
     }
 }

@@ -110,7 +110,7 @@ impl Parts {
     ///
     /// # Errors
     /// See [`open`].
-    pub fn of(
+    pub fn divide(
         paths: &[String],
         options: &TraceOptions,
         cut_bytes: Option<u64>,

@@ -73,7 +73,7 @@ impl Policy for Cflru {
 impl EvictionPolicy for Cflru {
     fn new(config: &CflruConfig, shape: CacheShape) -> Self {
         let slots = shape.slots;
-        let window = config.window.of(u64::from(slots)).min(u64::from(slots)) as u32;
+        let window = config.window.part_of(u64::from(slots)).min(u64::from(slots)) as u32;
         let list = || List::new(slots);
         Self { working: list(), working_len: 0, working_max: slots - window, clean: list(), dirty: list() }
     }

@@ -139,7 +139,7 @@ impl Policy for Lirs {
 impl EvictionPolicy for Lirs {
     fn new(config: &LirsConfig, shape: CacheShape) -> Self {
         let slots = shape.slots;
-        let hir = config.hir_share.of(u64::from(slots)).max(1).min(u64::from(slots)) as u32;
+        let hir = config.hir_share.part_of(u64::from(slots)).max(1).min(u64::from(slots)) as u32;
         Self {
             slots,
             stack: List::new(3 * slots),

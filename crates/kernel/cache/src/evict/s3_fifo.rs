@@ -84,7 +84,7 @@ impl Policy for S3Fifo {
 impl EvictionPolicy for S3Fifo {
     fn new(config: &S3FifoConfig, shape: CacheShape) -> Self {
         let slots = shape.slots;
-        let share = |share: Share| share.of(u64::from(slots)) as u32;
+        let share = |share: Share| share.part_of(u64::from(slots)) as u32;
         let small = share(config.small_share).max(1).min(slots);
         Self {
             queues: Queues::new(slots),

@@ -49,7 +49,7 @@ impl Policy for TwoQ {
 
 impl EvictionPolicy for TwoQ {
     fn new(config: &TwoQConfig, shape: CacheShape) -> Self {
-        let share = |share: Share| share.of(u64::from(shape.slots)) as u32;
+        let share = |share: Share| share.part_of(u64::from(shape.slots)) as u32;
         Self {
             queues: Lists::new(2, shape.slots),
             in_am: IdVec::filled(false, shape.slots as usize),

@@ -102,13 +102,13 @@ impl Policy for WTinyLfu {
 impl EvictionPolicy for WTinyLfu {
     fn new(config: &WTinyLfuConfig, shape: CacheShape) -> Self {
         let slots = shape.slots;
-        let window_max = config.window.of(u64::from(slots)).max(1).min(u64::from(slots)) as u32;
+        let window_max = config.window.part_of(u64::from(slots)).max(1).min(u64::from(slots)) as u32;
         let main = u64::from(slots - window_max);
         let pages = if slots == 0 { 0 } else { shape.pages as usize };
         Self {
             queues: Queues::new(slots),
             window_max,
-            protected_max: config.protected.of(main) as u32,
+            protected_max: config.protected.part_of(main) as u32,
             counts: IdVec::filled(Count::default(), pages),
             halvings: 0,
             uses: 0,

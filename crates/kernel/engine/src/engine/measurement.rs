@@ -112,8 +112,8 @@ impl<M: SimulatedMedia> Engine<M> {
         report.add(&AllResponses::from(&all));
         report.add(&ReadResponses::from(&read));
         report.add(&WriteResponses::from(&write));
-        report.add(&EraseCounts::of(&erases));
-        report.add(&SpareSpace::of(level.ftl().invalid_pages(), &erases));
+        report.add(&EraseCounts::summarise(&erases));
+        report.add(&SpareSpace::count(level.ftl().invalid_pages(), &erases));
         add_device(&mut report, scenario, self.logical_bytes());
         report.add(&load);
         let metrics = Metrics::new(report.clone());

@@ -23,7 +23,7 @@ pub(super) struct Restarts {
 
 impl Restarts {
     /// Schedule the restarts of a scenario; `None` if there are none: then the result has no such section.
-    pub(super) fn of(scenario: &Scenario) -> Option<Self> {
+    pub(super) fn schedule(scenario: &Scenario) -> Option<Self> {
         let mut due: VecDeque<_> = scenario.restart.at.iter().map(|at| Time::ZERO + *at).collect();
         due.make_contiguous().sort_unstable();
         (!due.is_empty()).then(|| Self {

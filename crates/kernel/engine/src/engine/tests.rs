@@ -193,7 +193,7 @@ impl<M: SimulatedMedia> Level<M> for Script {
         Ok(Duration::ZERO)
     }
 
-    fn told<H: GcHook>(&mut self, tag: u32, _: Time, _: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+    fn notify<H: GcHook>(&mut self, tag: u32, _: Time, _: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         unreachable!("it asked for nothing, and is told {tag}")
     }
 

@@ -43,8 +43,8 @@ pub fn warm(
 ) -> Result<WarmDevice, RunError> {
     scenario.check()?;
     memory::check(scenario)?;
-    let recipe = Recipe::of(scenario);
-    let mut inputs = Inputs::of(recipe.files());
+    let recipe = Recipe::for_scenario(scenario);
+    let mut inputs = Inputs::new(recipe.files());
     inputs.digest_files(observer)?;
     let written_by = inputs.digests();
     let device = precondition(scenario.erased_flash()?, scenario, traces, observer)?;
@@ -117,7 +117,7 @@ impl WarmDevice {
     /// # Errors
     /// See [`device`](Self::device).
     pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), WarmError> {
-        let wanted = Recipe::of(scenario);
+        let wanted = Recipe::for_scenario(scenario);
         if wanted == self.0.recipe {
             Ok(())
         } else {

@@ -23,7 +23,7 @@ pub(super) struct Recipe {
 }
 
 impl Recipe {
-    pub(super) fn of(scenario: &Scenario) -> Self {
+    pub(super) fn for_scenario(scenario: &Scenario) -> Self {
         // Exhaustive, so that a new key must be added to one side or the other.
         let Scenario {
             name: _,
@@ -105,7 +105,7 @@ impl Recipe {
 /// replay.
 #[must_use]
 pub fn warm_key(scenario: &Scenario) -> String {
-    Recipe::of(scenario).key()
+    Recipe::for_scenario(scenario).key()
 }
 
 #[cfg(test)]
@@ -161,8 +161,9 @@ mod tests {
 
     #[test]
     fn every_difference_is_named() {
-        let recipe =
-            |assignments: &[(&str, &str)]| Recipe::of(&Scenario::default().set(assignments).unwrap());
+        let recipe = |assignments: &[(&str, &str)]| {
+            Recipe::for_scenario(&Scenario::default().set(assignments).unwrap())
+        };
         let warm = recipe(&[("gc.victim", "d-choices"), ("precondition.until_free", "7%")]);
         assert_eq!(
             warm.differences(&recipe(&[("seed", "2"), ("gc.victim", "d-choices"), ("gc.victim.d", "3")])),
@@ -174,7 +175,7 @@ mod tests {
     #[test]
     fn a_recipe_reads_back() {
         for built_in in BUILT_IN {
-            let recipe = Recipe::of(&Scenario::built_in(built_in.name).unwrap());
+            let recipe = Recipe::for_scenario(&Scenario::built_in(built_in.name).unwrap());
             assert_eq!(coflash_base::read::read::<Recipe>(&recipe).unwrap(), recipe);
         }
     }

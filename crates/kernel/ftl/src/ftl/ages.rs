@@ -53,7 +53,7 @@ impl AgeClasses {
 
     /// The number of pages of a block in each class after the first.
     #[inline(always)]
-    pub(super) fn of(&self, block: BlockId) -> Aged {
+    pub(super) fn by_class(&self, block: BlockId) -> Aged {
         if self.low.is_none() { Aged::default() } else { self.counts[block] }
     }
 

@@ -45,7 +45,7 @@ impl Ftl {
         }
         assert_eq!(known.marked, found, "{block:?}: marked pages");
         let aged = self.pages.ages.count(block);
-        assert_eq!(self.pages.ages.of(block), aged, "{block:?}: marked pages by age class");
+        assert_eq!(self.pages.ages.by_class(block), aged, "{block:?}: marked pages by age class");
         let first = self.geometry.page(block, 0).get();
         for page in (first..first + self.geometry.pages_per_block).map(Ppn::new) {
             let is_first = self.pages.ages.get(block, page) == AgeClass::FIRST;
@@ -93,7 +93,7 @@ impl Ftl {
         assert_eq!(valid, self.allocator.valid_pages(pool), "{pool:?}: valid pages");
         // One free block suffices to clean any victim. If there is none, a victim has been partly copied into
         // it.
-        let [gc, shadow] = [WriteStream::Gc, WriteStream::Shadow].map(|stream| self.dims.groups.of(stream));
+        let [gc, shadow] = [WriteStream::Gc, WriteStream::Shadow].map(|to| self.dims.groups.group(to));
         // With separate shadows or several classes the target of the remaining pages is unknown.
         if shadow != gc || self.dims.classes > 0 {
             assert!(free >= 1 || cleaning.is_some(), "{pool:?}: GC has its reserve block");

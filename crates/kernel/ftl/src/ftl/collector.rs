@@ -71,7 +71,7 @@ impl Collector {
             in_idle_time: matches!(gc.mode, GcMode::Background { .. }),
             steps_max: if let GcMode::Preemptive { steps_max } = gc.mode { steps_max } else { 0 },
             lazy_pages: match gc.mode {
-                GcMode::Lazy { valid, .. } => Some(valid.of(dims.data_pages_per_block.into()) as u32),
+                GcMode::Lazy { valid, .. } => Some(valid.part_of(dims.data_pages_per_block.into()) as u32),
                 _ => None,
             },
             pools: (0..dims.pools(geometry)).map(pool).collect(),

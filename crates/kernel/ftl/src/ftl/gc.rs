@@ -317,7 +317,7 @@ impl Ftl {
         run: u64,
         io: &mut Io<'_, M, H>,
     ) -> Result<u64, M::Error> {
-        let group = self.dims.groups.of(WriteStream::Gc);
+        let group = self.dims.groups.group(WriteStream::Gc);
         let (block, begin) = self.active(pool, group);
         let room = self.dims.data_pages_per_block - begin;
         let mut run = Run { first, pages: run, to: self.geometry.page(block, begin) };
@@ -343,7 +343,7 @@ impl Ftl {
         self.sequence += u64::from(copied);
         // Counts are added once for all pages.
         self.pages.valid.set_run(block, begin, copied);
-        *self.programs.of_mut(cause) += u64::from(copied);
+        *self.programs.by_cause_mut(cause) += u64::from(copied);
         self.counters.gc_copies_pages += u64::from(if cause == Cause::Gc { copied } else { 0 });
         self.slc_cache.copied(self.dims.block_of(first), copied);
         self.blocks[block].valid += copied;
@@ -450,7 +450,7 @@ impl Ftl {
         };
         let moves_cold = cause == Cause::WearLevelling;
         let group =
-            if moves_cold { self.dims.groups.of(stream) } else { self.group_of_copy(lpn, stream, victim) };
+            if moves_cold { self.dims.groups.group(stream) } else { self.group_of_copy(lpn, stream, victim) };
         let to = if moves_cold { self.take_cold_page(pool) } else { self.take_page(pool, group) };
         // Cold data needs a long retention time.
         let mode = if moves_cold { Mode::Normal } else { mode };

@@ -225,7 +225,7 @@ impl Ftl {
     /// Whether some pool has at most `mark` free blocks.
     #[must_use]
     pub fn pools_have_at_most(&self, mark: FreeMark) -> bool {
-        let blocks = mark.of(self.dims.blocks_per_pool);
+        let blocks = mark.blocks(self.dims.blocks_per_pool);
         self.pools().any(|pool| self.allocator.free_blocks(pool) <= blocks)
     }
 
@@ -389,7 +389,7 @@ impl Ftl {
     /// Whether two streams write to the same blocks.
     #[must_use]
     pub fn share_blocks(&self, one: WriteStream, other: WriteStream) -> bool {
-        self.dims.groups.of(one) == self.dims.groups.of(other)
+        self.dims.groups.group(one) == self.dims.groups.group(other)
     }
 
     /// Map all logical pages block by block; the blocks of a die are dealt to its pools in turn. This is the initial
@@ -397,7 +397,7 @@ impl Ftl {
     pub fn map_all(&mut self) {
         assert_eq!(self.sequence, 0, "the device has been written");
         let dies = self.geometry.dies();
-        let group = self.dims.groups.of(WriteStream::Host);
+        let group = self.dims.groups.group(WriteStream::Host);
         for die in self.allocator.dies() {
             let pages = (self.dims.logical_pages - die.get()).div_ceil(dies);
             let mut active = Active::default();
@@ -424,7 +424,7 @@ impl Ftl {
     fn stamp(&mut self, lpn: Option<Lpn>, cause: Cause, mode: Mode) -> Oob {
         let oob = Oob { lpn, sequence: self.sequence, mode };
         self.sequence += 1;
-        *self.programs.of_mut(cause) += 1;
+        *self.programs.by_cause_mut(cause) += 1;
         oob
     }
 
@@ -503,7 +503,7 @@ impl Ftl {
         if known.marked > 0 && self.pages.take_marks(block, page).any() {
             known.marked -= 1;
         }
-        let change = known.recount(self.collector.scale(), || self.pages.ages.of(block));
+        let change = known.recount(self.collector.scale(), || self.pages.ages.by_class(block));
         let pool = self.dims.pool_of(block);
         self.allocator.remove_valid(pool, 1);
         if let Some((old, new)) = change {
@@ -514,7 +514,7 @@ impl Ftl {
     /// Update the cost of a candidate after its counts have changed.
     #[inline(always)]
     fn recount(&mut self, pool: PoolId, block: BlockId) {
-        let change = self.blocks[block].recount(self.collector.scale(), || self.pages.ages.of(block));
+        let change = self.blocks[block].recount(self.collector.scale(), || self.pages.ages.by_class(block));
         if let Some((old, new)) = change {
             self.collector.cost_changed(pool, block, old, new, &self.dims);
         }
@@ -547,7 +547,7 @@ impl Ftl {
             return;
         }
         known.state = State::Sealed;
-        known.cost = known.cost_on(self.collector.scale(), || self.pages.ages.of(block));
+        known.cost = known.cost_on(self.collector.scale(), || self.pages.ages.by_class(block));
         self.collector.add(pool, block, known.cost, &self.dims);
     }
 }

@@ -259,7 +259,7 @@ impl Ftl {
         old: Option<Ppn>,
     ) -> GroupId {
         if !self.placer.has_policy() {
-            return self.dims.groups.of(stream);
+            return self.dims.groups.group(stream);
         }
         let replaces = old.map(|page| self.dims.block_of(page));
         self.placer.user_group(lpn, stream, placement, replaces)
@@ -269,9 +269,9 @@ impl Ftl {
     #[inline(always)]
     pub(super) fn group_of_copy(&mut self, lpn: Lpn, stream: WriteStream, victim: BlockId) -> GroupId {
         let shadows = stream == WriteStream::Shadow
-            && self.dims.groups.of(stream).index() == self.dims.classes as usize;
+            && self.dims.groups.group(stream).index() == self.dims.classes as usize;
         if !self.placer.has_policy() || shadows {
-            return self.dims.groups.of(stream);
+            return self.dims.groups.group(stream);
         }
         self.placer.gc_group(lpn, stream, victim)
     }

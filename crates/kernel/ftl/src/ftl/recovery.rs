@@ -183,11 +183,11 @@ impl Ftl {
         let free = free.into_iter().map(|block| (block, self.histories[block].erases));
         self.allocator.set_free(pool, free, &self.dims);
         for &block in used.iter().filter(|&&block| filled[block].slc) {
-            self.slc_cache.found(pool, block);
+            self.slc_cache.recover(pool, block);
         }
         // The block programmed last may be GC's, with pages yet to copy.
         used.sort_by_key(|&block| std::cmp::Reverse(filled[block].newest));
-        let gc = self.dims.groups.of(WriteStream::Gc);
+        let gc = self.dims.groups.group(WriteStream::Gc);
         let mut groups = self.dims.groups.ids().filter(|&group| group != gc).chain([gc]).collect::<Vec<_>>();
         used.retain(|&block| {
             // A block that lacks only its summary takes no more data, nor does a block that must be

@@ -217,7 +217,7 @@ impl Ftl {
     pub fn fast_block_counters(&self) -> Option<FastBlockCounters> {
         let groups = &self.dims.groups;
         let counters = FastBlockCounters { states_bytes: self.state_bytes() as u64, ..self.refresh.counters };
-        (groups.of(WriteStream::Shadow) != groups.of(WriteStream::Gc)).then_some(counters)
+        (groups.group(WriteStream::Shadow) != groups.group(WriteStream::Gc)).then_some(counters)
     }
 
     /// Whether a block holds fast data.

@@ -43,10 +43,10 @@ pub(super) struct SlcCache {
 impl SlcCache {
     pub(super) fn new(geometry: &Geometry, config: &FtlConfig, dims: &Dimensions) -> Result<Self, Misfit> {
         let cache = &config.slc_cache;
-        let blocks_max = cache.blocks.of(dims.blocks_per_pool);
+        let blocks_max = cache.blocks.blocks(dims.blocks_per_pool);
         let pages_per_block =
             if blocks_max == 0 { 0 } else { geometry.pages_per_block / geometry.cell.bits() };
-        let free_min = cache.while_free.of(dims.blocks_per_pool);
+        let free_min = cache.while_free.blocks(dims.blocks_per_pool);
         let refuse = |key: &str, problem: String| Err(Misfit::new(key, problem));
         let groups = &dims.groups;
         if blocks_max > 0 {
@@ -75,7 +75,7 @@ impl SlcCache {
                                ftl.slc_cache \"none\" is allowed";
                 return refuse("ftl.placement", problem.into());
             }
-            if groups.of(WriteStream::Host) == groups.of(WriteStream::Gc) {
+            if groups.group(WriteStream::Host) == groups.group(WriteStream::Gc) {
                 let problem = "GC folds SLC blocks into others: with ftl.slc_cache \"gc\" shares no block with \"host\"";
                 return refuse("ftl.shared_streams", problem.into());
             }
@@ -98,7 +98,7 @@ impl SlcCache {
     }
 
     /// Note that a block was found to be SLC, after a restart.
-    pub(super) fn found(&mut self, pool: PoolId, block: BlockId) {
+    pub(super) fn recover(&mut self, pool: PoolId, block: BlockId) {
         self.is_slc[block] = true;
         self.in_pool[pool] += 1;
     }
@@ -161,7 +161,7 @@ impl Ftl {
 
     /// Whether GC copies to the blocks of a group.
     pub(super) fn is_for_copies(&self, group: GroupId) -> bool {
-        [WriteStream::Gc, WriteStream::Shadow].iter().any(|&stream| self.dims.groups.of(stream) == group)
+        [WriteStream::Gc, WriteStream::Shadow].iter().any(|&stream| self.dims.groups.group(stream) == group)
     }
 
     /// Fold all SLC blocks, open ones too.

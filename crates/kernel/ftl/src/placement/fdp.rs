@@ -139,7 +139,7 @@ impl PlacementPolicy for Fdp {
         let mut end = 0;
         let ends = (0..handles - 1).map(|handle| {
             end += match config.shares.get(handle) {
-                Some(share) => share.of(pages),
+                Some(share) => share.part_of(pages),
                 None => (pages - end) / (handles - handle) as u64,
             };
             end as u32

@@ -30,11 +30,11 @@ impl PlacementPolicy for Streams {
 
     #[inline(always)]
     fn user_write(&mut self, page: UserWrite) -> Class {
-        Class::new(self.groups.of(page.stream).get())
+        Class::new(self.groups.group(page.stream).get())
     }
 
     #[inline(always)]
     fn gc_write(&mut self, page: GcWrite) -> Class {
-        Class::new(self.groups.of(page.stream).get())
+        Class::new(self.groups.group(page.stream).get())
     }
 }

@@ -36,7 +36,7 @@ pub enum AgeFactor {
 
 impl AgeFactor {
     /// The factor of an age: a whole number, so that it is the same on every machine.
-    pub(super) fn of(self, age: u64) -> u128 {
+    pub(super) fn factor(self, age: u64) -> u128 {
         match self {
             Self::Linear => (age + 1).into(),
             Self::Root => (u128::from(age + 1) << 32).isqrt(),
@@ -83,7 +83,7 @@ impl OrderRule for CostBenefit {
                 Reads::Valid => copies,
                 Reads::Whole => candidates.size() + copies,
             });
-            let benefit = self.0.age.of(candidates.age(block)) * u128::from(candidates.freed(block));
+            let benefit = self.0.age.factor(candidates.age(block)) * u128::from(candidates.freed(block));
             if best.is_none_or(|(best_benefit, best_cost, _)| benefit * best_cost > best_benefit * cost) {
                 best = Some((benefit, cost, block));
             }

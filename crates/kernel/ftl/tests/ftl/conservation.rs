@@ -91,7 +91,7 @@ fn endure(setup: &Setup, pattern: Pattern) {
     assert_views(&ftl, &setup.units());
     assert_eq!(ftl.mapped().count() as u32, pages, "{pattern:?}: the device is full");
     let counters = ftl.counters();
-    let count = |cause| ftl.programs().of(cause);
+    let count = |cause| ftl.programs().by_cause(cause);
     assert_eq!(count(Cause::Host) + count(Cause::Evict), u64::from(pages + writes));
     if ftl.placement_classes().next().is_some() {
         let page_bytes = setup.geometry.page_size.count;
@@ -200,7 +200,7 @@ fn a_device_mapped_all_at_once_goes_on_like_a_written_one() {
                 ftl.assert_invariants();
             }
         }
-        assert_eq!(ftl.programs().all(), 10_000 + ftl.programs().of(Cause::Gc));
+        assert_eq!(ftl.programs().all(), 10_000 + ftl.programs().by_cause(Cause::Gc));
         assert_eq!(ftl.mapped().count() as u32, pages);
     }
 }

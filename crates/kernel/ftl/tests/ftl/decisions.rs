@@ -249,8 +249,8 @@ impl Checked {
         let counted = self.ftl.fast_block_counters().expect("shadows are apart");
         assert_eq!(counted.states_bytes, self.ftl.state_bytes() as u64);
         let Picks { of_shadows: picked, answers, .. } = *self.picks.lock().expect("nobody panicked");
-        let programs =
-            [Cause::Gc, Cause::WearLevelling, Cause::Refresh].map(|cause| self.ftl.programs().of(cause));
+        let programs = [Cause::Gc, Cause::WearLevelling, Cause::Refresh]
+            .map(|cause| self.ftl.programs().by_cause(cause));
         assert_eq!(
             answers,
             (programs.iter().sum(), self.ftl.counters().gc_drops_pages),

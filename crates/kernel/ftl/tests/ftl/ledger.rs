@@ -274,7 +274,11 @@ impl Ledger {
         let (gc_steps, in_steps) = (ftl.counters().gc_steps, self.setup.gc.mode != GcMode::Foreground);
         let expected = FtlCounters { gc_drops_pages: dropped, gc_steps, ..self.counters };
         assert_eq!(*ftl.counters(), expected, "the counters are the log's");
-        assert_eq!(Cause::ALL.map(|(cause, _)| ftl.programs().of(cause)), self.programs, "programs by cause");
+        assert_eq!(
+            Cause::ALL.map(|(cause, _)| ftl.programs().by_cause(cause)),
+            self.programs,
+            "programs by cause"
+        );
         assert!(in_steps || gc_steps == 0);
         assert_eq!(ftl.programs().all(), self.programs.iter().sum::<u64>());
         let erases: Vec<_> = self.blocks.iter().map(|block| block.erases).collect();

@@ -316,7 +316,7 @@ fn storm(seed: u64, marks: Marking) -> (u64, u64) {
         checked.check();
         assert!(checked.ftl.counters().erases_blocks > 0, "GC had something to do");
         checked.finish_victims();
-        sum.0 += checked.ftl.programs().of(Cause::Gc);
+        sum.0 += checked.ftl.programs().by_cause(Cause::Gc);
         sum.1 += checked.drops;
     }
     sum

@@ -123,7 +123,7 @@ fn spread_of_cold_data(
         most = most.max(spread(&ftl));
     }
     ftl.assert_invariants();
-    (most, ftl.programs().of(Cause::WearLevelling), ftl.programs().all())
+    (most, ftl.programs().by_cause(Cause::WearLevelling), ftl.programs().all())
 }
 
 #[test]

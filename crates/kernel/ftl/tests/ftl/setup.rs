@@ -24,7 +24,14 @@ pub(crate) const SLOT: Slot = Slot { memory: Memory::Device, number: 0 };
 
 /// A whole page in the stream of its cause.
 pub(crate) fn page_write(lpn: Lpn, from: Place, cause: Cause) -> PageWrite {
-    PageWrite { lpn, coverage: Coverage::Full, from, cause, stream: WriteStream::of(cause), placement: None }
+    PageWrite {
+        lpn,
+        coverage: Coverage::Full,
+        from,
+        cause,
+        stream: WriteStream::by_cause(cause),
+        placement: None,
+    }
 }
 
 /// One of several, all alike.

@@ -75,7 +75,7 @@ fn background_gc_leaves_nothing_to_do_where_there_is_time() {
     let counters = ftl.counters();
     assert_eq!(
         counters.gc_steps,
-        counters.erases_blocks + ftl.programs().of(Cause::Gc),
+        counters.erases_blocks + ftl.programs().by_cause(Cause::Gc),
         "all of it in idle time"
     );
 }

@@ -63,7 +63,7 @@ pub(crate) struct TierAtWork<'a, M: Media, H> {
 
 /// The server of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Served<W> {
+pub(crate) enum ServedBy<W> {
     /// Flash, done at this moment.
     Flash(W),
     /// The disk, in a transfer of its own.
@@ -153,7 +153,7 @@ impl Tier {
                 WorkloadTracker::new(&config.policy, segments, segment_pages, step, disk_pages as usize, kept)
             }),
             resizer: PartitionResizer::new(
-                Limits::of(partition, flash_pages, layout.slots),
+                Limits::new(partition, flash_pages, layout.slots),
                 config.period_requests,
                 config.resize_pages,
                 config.resizing,
@@ -324,21 +324,21 @@ impl<M: TierMedia, H: GcHook> TierAtWork<'_, M, H> {
     /// Read a page of the request. A request that bypasses the cache does not join a fetch, since that would
     /// split its transfer.
     #[inline]
-    pub(crate) fn read(&mut self, page: PageRead, after: M::When) -> Result<Served<M::When>, M::Error> {
+    pub(crate) fn read(&mut self, page: PageRead, after: M::When) -> Result<ServedBy<M::When>, M::Error> {
         let found = self.tier.replacer.cache.lookup(page.lpn);
         let dirty = found.is_some_and(|slot| self.tier.replacer.cache.is_dirty(slot));
         let leaving = self.tier.above.newest_leaving(page.lpn);
         if self.tier.bypass {
             self.tier.counters.bypassed_reads_pages += 1;
             if let Some(job) = leaving {
-                return Ok(Served::Joined(job));
+                return Ok(ServedBy::Joined(job));
             }
             // A part written above needs the rest now.
             let done = match found.filter(|_| dirty || matches!(page.to, Place::Slot(_))) {
                 Some(slot) => self.read_slot(slot, page, after)?,
                 None => None,
             };
-            return Ok(done.map_or(Served::Disk, Served::Flash));
+            return Ok(done.map_or(ServedBy::Disk, ServedBy::Flash));
         }
         if let Some(tracker) = &mut self.tier.tracker {
             tracker.read(page.lpn, dirty);
@@ -351,13 +351,13 @@ impl<M: TierMedia, H: GcHook> TierAtWork<'_, M, H> {
                 } else {
                     self.tier.counters.read_hits_clean_pages += 1;
                 }
-                return Ok(Served::Flash(done));
+                return Ok(ServedBy::Flash(done));
             }
         }
         self.tier.counters.read_misses_pages += 1;
-        Ok(leaving.or_else(|| self.tier.fetches.bringing(page.lpn)).map_or(Served::Disk, |job| {
+        Ok(leaving.or_else(|| self.tier.fetches.bringing(page.lpn)).map_or(ServedBy::Disk, |job| {
             self.tier.counters.joined_reads_pages += 1;
-            Served::Joined(job)
+            ServedBy::Joined(job)
         }))
     }
 

@@ -35,7 +35,7 @@ impl Tier {
         let period = Period { demand: &demand, costs: &self.costs, measured, step: self.step, caching_max };
         if let Some(partition) = self.scheme.divide(&period) {
             self.counters.divisions += 1;
-            self.resizer.aim(Limits::of(partition, self.flash_pages, self.slots));
+            self.resizer.aim(Limits::new(partition, self.flash_pages, self.slots));
         }
     }
 

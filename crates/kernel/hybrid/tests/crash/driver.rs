@@ -389,7 +389,7 @@ impl Driver {
             Event::Disk(index) => self.media.work_disk(index),
             Event::Tell { index, .. } => {
                 let (tag, now) = (self.media.tell(index), self.media.ends.now());
-                let told = self.act(|level, io| level.told(tag, now, io));
+                let told = self.act(|level, io| level.notify(tag, now, io));
                 self.expect_power(told);
             }
         }

@@ -204,7 +204,7 @@ impl MoveRule for ExpectedCost {
     }
 
     fn pays(&mut self, lpn: Lpn, history: &WriteHistory) -> bool {
-        let class = class(history.of(lpn), history.kept());
+        let class = class(history.past(lpn), history.kept());
         self.ask(class, lpn, history);
         let [again, lost, read] = [class, EVICTED, DISPLACED].map(|class| self.chances[class].share());
         self.program * (again - lost) + self.room > self.read_weight * read

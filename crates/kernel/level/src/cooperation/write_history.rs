@@ -55,7 +55,7 @@ impl WriteHistory {
     }
 
     /// The writes of a page; `None` if there was none.
-    pub(super) fn of(&self, lpn: Lpn) -> Option<Past> {
+    pub(super) fn past(&self, lpn: Lpn) -> Option<Past> {
         let Writes { last, interval } = self.pages[lpn];
         let interval = (interval > 0).then_some(interval);
         (last > 0).then(|| Past { age: self.now.wrapping_sub(last), interval })
@@ -79,7 +79,7 @@ impl WriteHistory {
 
     /// Note that the data of the last write leaves the cache.
     pub(super) fn left(&mut self, lpn: Lpn) {
-        if let Some(Past { age, .. }) = self.of(lpn) {
+        if let Some(Past { age, .. }) = self.past(lpn) {
             self.kept += (f64::from(age) - self.kept) * Self::NEW;
         }
     }
@@ -93,14 +93,14 @@ mod tests {
     fn a_page_has_an_age_and_the_interval_of_its_last_two_writes() {
         let mut history = WriteHistory::new(3, 1);
         let page = Lpn::new(1);
-        assert_eq!(history.of(page), None);
+        assert_eq!(history.past(page), None);
         for lpn in [1, 0, 0, 1, 2] {
             history.wrote(Lpn::new(lpn));
         }
-        assert_eq!(history.of(page), Some(Past { age: 1, interval: Some(3) }));
-        assert_eq!(history.of(Lpn::new(2)), Some(Past { age: 0, interval: None }));
+        assert_eq!(history.past(page), Some(Past { age: 1, interval: Some(3) }));
+        assert_eq!(history.past(Lpn::new(2)), Some(Past { age: 0, interval: None }));
         history.trimmed(page);
-        assert_eq!(history.of(page), None, "what is written next is another page");
+        assert_eq!(history.past(page), None, "what is written next is another page");
     }
 
     #[test]

@@ -335,12 +335,12 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
     }
 
     /// What flash does then may ask the host, as in idle time.
-    fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+    fn notify<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         self.wire.pass_time(at);
         self.take_in(self.wire.now);
         let start = io.start;
         let (below, mut inner) = self.descend(io, start);
-        let told = below.told(tag, at, &mut inner);
+        let told = below.notify(tag, at, &mut inner);
         self.wire.question_answered();
         told
     }

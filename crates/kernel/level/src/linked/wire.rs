@@ -115,7 +115,7 @@ impl Wire {
         let notice_bytes = host.notice_size.count;
         let (answer_time, granted) = match host.protecting {
             Protecting::Request { answer_time } => (answer_time, 0),
-            Protecting::Grants { share } => (Duration::ZERO, share.of(u64::from(slots))),
+            Protecting::Grants { share } => (Duration::ZERO, share.part_of(u64::from(slots))),
         };
         let jittered = |stream| cost.clone().with_jitter(host.jitter, seed, stream);
         Self {

@@ -55,7 +55,7 @@ impl<L: Cooperates> WriteBack<L, Announces> {
             cause: Cause::Host,
             section: &HOST_BUFFER,
         };
-        let dirty_max = config.dirty_share_max.of(setting.slots.into()) as u32;
+        let dirty_max = config.dirty_share_max.part_of(setting.slots.into()) as u32;
         let ageing = Some(Ageing::new(setting.slots, config.dirty_age_max, dirty_max));
         let metadata = Metadata::new(Layout::default(), false, Duration::ZERO);
         Self::with(below, Announces, &config.policy, options, ageing, metadata)

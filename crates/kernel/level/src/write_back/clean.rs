@@ -168,7 +168,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
             Reason::Bound => {}
         }
         let cause = self.level.options.cause;
-        let mut stream = WriteStream::of(cause);
+        let mut stream = WriteStream::by_cause(cause);
         if self.level.cache.is_orphan(slot) {
             self.level.drops.drop_rewrites_pages += 1;
             stream = self.level.scheme.rewrite_stream();

@@ -85,8 +85,8 @@ pub(super) struct Consistency {
 
 impl Consistency {
     pub(super) fn new(config: &CdmConsistentConfig, slots: u32) -> Self {
-        let low = (config.low_watermark.of(slots.into()) as u32).max(2);
-        let high = (config.high_watermark.of(slots.into()) as u32).clamp(low + 1, slots.max(low + 1));
+        let low = (config.low_watermark.part_of(slots.into()) as u32).max(2);
+        let high = (config.high_watermark.part_of(slots.into()) as u32).clamp(low + 1, slots.max(low + 1));
         Self {
             commit_interval: config.commit_interval,
             next_commit: Time::ZERO + config.commit_interval,

@@ -220,9 +220,9 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         seen.map(here).or_else(|| self.below.elsewhere(page))
     }
 
-    fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+    fn notify<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         let (below, mut inner) = self.descend(&mut *io.media, io.start);
-        below.told(tag, at, &mut inner)
+        below.notify(tag, at, &mut inner)
     }
 
     fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {

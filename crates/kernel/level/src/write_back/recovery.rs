@@ -32,12 +32,12 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         let found = self.metadata.read(words)?;
         below(&mut self.below, &|page| found.has(page) || self.metadata.is_absent(page), media)?;
         self.metadata.restore(&found, &mut self.cache, media);
-        self.found(media);
+        self.note_sole_copies(media);
         Ok(())
     }
 
     /// All that was found in the cache is a sole copy.
-    fn found<M: Media>(&mut self, media: &mut M) {
+    fn note_sole_copies<M: Media>(&mut self, media: &mut M) {
         for slot in self.cache.occupied().collect::<Vec<_>>() {
             self.became_sole(self.cached(slot));
         }

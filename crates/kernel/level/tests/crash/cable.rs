@@ -159,9 +159,9 @@ impl Level<World> for Cable {
         link.end(&mut inner)
     }
 
-    fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, World, H>) -> Result<(), ImageError> {
+    fn notify<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, World, H>) -> Result<(), ImageError> {
         let (link, mut inner) = self.descend(io)?;
-        link.told(tag, at, &mut inner)
+        link.notify(tag, at, &mut inner)
     }
 
     fn joins_pages(&self) -> bool {

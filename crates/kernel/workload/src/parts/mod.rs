@@ -129,7 +129,7 @@ fn bytes_of(amount: Amount, parent_bytes: u64) -> u64 {
         Amount::Bytes(bytes) => bytes.count,
         // Not rounded: 100% is the whole space.
         Amount::Share(Share::ONE) => parent_bytes,
-        Amount::Share(share) => rounded(share.of(parent_bytes)),
+        Amount::Share(share) => rounded(share.part_of(parent_bytes)),
     }
 }
 

@@ -77,7 +77,7 @@ impl AddressPolicy for HotCold {
         for zone in &config.zones {
             // Rounding the ends, not the lengths, makes the zones cover the whole space.
             end.ppb += zone.space.ppb;
-            let next = end.of(space.units);
+            let next = end.part_of(space.units);
             if next == first {
                 let problem = format!(
                     "a zone has {} of the space, less than one of its {} alignment units; at least one is \

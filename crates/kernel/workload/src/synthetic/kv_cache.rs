@@ -122,7 +122,7 @@ impl KvCache {
         self.object_at.clear();
         self.object_at.resize(self.slots.len(), 0);
         for (object, slot) in (0..).zip(&mut self.slots) {
-            *slot = renumbered.of(*slot);
+            *slot = renumbered.new_number(*slot);
             self.object_at[*slot as usize] = object;
         }
     }

@@ -313,7 +313,7 @@ struct Streams {
 }
 
 impl Streams {
-    fn of(seed: Seed) -> Self {
+    fn seeded(seed: Seed) -> Self {
         Self {
             place: seed.stream("where"),
             op: seed.stream("op"),
@@ -360,14 +360,14 @@ impl Synthetic {
             requests: config.requests,
             done: 0,
             now: Time::ZERO,
-            streams: Streams::of(seed),
+            streams: Streams::seeded(seed),
         })
     }
 
     /// Draw from the streams of another seed. The layout stays that of its own seed.
     #[must_use]
     pub fn drawn_from(self, seed: Seed) -> Self {
-        Self { streams: Streams::of(seed), ..self }
+        Self { streams: Streams::seeded(seed), ..self }
     }
 
     /// Draw the arrivals of as many requests, without the rest.

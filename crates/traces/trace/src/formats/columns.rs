@@ -189,7 +189,7 @@ impl ColumnLines {
             Column::UsualOp => {
                 let given = trim(fields.word().1);
                 self.numbered |= given.first().is_some_and(u8::is_ascii_digit);
-                let kind = Kind::of(given).ok_or_else(|| no_operation(name, given))?;
+                let kind = Kind::parse(given).ok_or_else(|| no_operation(name, given))?;
                 self.kinds.count(kind);
                 row.set_op(kind.op());
             }

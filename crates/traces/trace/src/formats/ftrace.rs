@@ -185,7 +185,7 @@ impl Ftrace {
         let at =
             memchr::memmem::find(about, driver.opening).map_or(about.len(), |at| at + driver.opening.len());
         let word = about[at..].split(|&byte| matches!(byte, b' ' | b')' | b',')).next().unwrap_or_default();
-        let kind = Kind::of(word).unwrap_or(Kind::Other);
+        let kind = Kind::parse(word).unwrap_or(Kind::Other);
         // Commands without a place, as of an administrator.
         let Ok(block) = value(about, driver.block) else {
             let op = if kind == Kind::Other { self.other(word) } else { self.choice.op_of(false, kind, 0) };

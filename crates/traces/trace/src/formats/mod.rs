@@ -66,8 +66,8 @@ const FORMATS: &[Format] = &[
     Format::binary::<vscsi::Vscsi>(),
     Format::binary::<oracle_general::OracleGeneral>(),
     Format::binary::<logwrites::LogWrites>(),
-    Format::of(table_file::PARQUET, Clock::Start, Kind::File(is_parquet, table_file::open)),
-    Format::of(table_file::ARROW, Clock::Start, Kind::File(is_arrow, table_file::open)),
+    Format::new(table_file::PARQUET, Clock::Start, Kind::File(is_parquet, table_file::open)),
+    Format::new(table_file::ARROW, Clock::Start, Kind::File(is_arrow, table_file::open)),
 ];
 
 /// The name of the format given by the option `columns`.
@@ -120,7 +120,7 @@ enum Kind {
 }
 
 impl Format {
-    const fn of(info: FormatInfo, clock: Clock, kind: Kind) -> Self {
+    const fn new(info: FormatInfo, clock: Clock, kind: Kind) -> Self {
         Self { info, has_dates: matches!(clock, Clock::Date), per_processor: false, kind }
     }
 
@@ -131,15 +131,15 @@ impl Format {
             Ok(Box::new(Reader::new(file, text, conventions, options, times)))
         };
         let lines: Lines = |sample, options| score(F::new(options), sample, options);
-        Self::of(F::INFO, F::CONVENTIONS.clock, Kind::Text(lines, open))
+        Self::new(F::INFO, F::CONVENTIONS.clock, Kind::Text(lines, open))
     }
 
     const fn table(table: &'static Table) -> Self {
-        Self::of(table.info(), table.clock, Kind::Table(table))
+        Self::new(table.info(), table.clock, Kind::Table(table))
     }
 
     const fn headed(headed: &'static Headed) -> Self {
-        Self::of(headed.info, Clock::Start, Kind::Headed(headed))
+        Self::new(headed.info, Clock::Start, Kind::Headed(headed))
     }
 
     const fn binary<B: BinaryFormat>() -> Self {
@@ -147,7 +147,7 @@ impl Format {
             let records = BinaryRecords::<B>::open(file, input, options)?;
             Ok(Box::new(Reader::new(file, records, B::CONVENTIONS, options, times)))
         };
-        let plain = Self::of(B::INFO, B::CONVENTIONS.clock, Kind::Binary(B::recognises, open));
+        let plain = Self::new(B::INFO, B::CONVENTIONS.clock, Kind::Binary(B::recognises, open));
         Self { per_processor: B::PER_PROCESSOR, ..plain }
     }
 

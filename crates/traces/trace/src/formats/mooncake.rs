@@ -78,7 +78,7 @@ const DATES: [Times; 3] = [
 ];
 
 impl Times {
-    fn of(line: &Line) -> Self {
+    fn for_line(line: &Line) -> Self {
         let date = DATES.into_iter().find(|date| line.timestamp >= date.date_from);
         date.unwrap_or(if line.turn.is_some() || line.chat_id.is_some() { OF_TURNS } else { SINCE_START })
     }
@@ -147,7 +147,7 @@ impl LineParser for Mooncake {
         let line: Line = serde_json::from_slice(line).map_err(|error| {
             FieldError::text("request", line, &format!("an object with timestamp and hash_ids: {error}"))
         })?;
-        let times = *self.times.get_or_insert_with(|| Times::of(&line));
+        let times = *self.times.get_or_insert_with(|| Times::for_line(&line));
         let Line { timestamp, hash_ids, .. } = line;
         let time_ns = timestamp * times.ns;
         if !(0.0..u64::MAX as f64).contains(&time_ns) {

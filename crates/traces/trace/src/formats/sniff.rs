@@ -94,8 +94,8 @@ impl Values<'_> {
     }
 
     fn are_operations(&self, numbers: bool) -> bool {
-        let is = |cell: &&[u8]| Kind::of(cell).is_some() && (numbers || !cell.iter().all(u8::is_ascii_digit));
-        self.0.iter().all(is) && !self.0.is_empty()
+        let is_taken = |cell: &[u8]| numbers || !cell.iter().all(u8::is_ascii_digit);
+        self.0.iter().all(|cell| Kind::parse(cell).is_some() && is_taken(cell)) && !self.0.is_empty()
     }
 
     fn are_flags(&self) -> bool {

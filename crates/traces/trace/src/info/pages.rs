@@ -117,7 +117,7 @@ impl Pages {
     fn follow(&mut self, hash: u64, op: usize) {
         if self.recency.is_full() {
             let renumbered = self.recency.renumber();
-            self.followed.values_mut().for_each(|page| page.slot = renumbered.of(page.slot));
+            self.followed.values_mut().for_each(|page| page.slot = renumbered.new_number(page.slot));
         }
         let weight = self.weight;
         if let Some(page) = self.followed.get_mut(&hash) {
@@ -172,6 +172,6 @@ impl Pages {
     /// The popularity of pages.
     pub(crate) fn popularity(&self) -> Popularity {
         let pages = self.followed.iter().map(|(&hash, page)| (group_of(hash), page.accesses));
-        Popularity::of(pages, self.accesses, self.share())
+        Popularity::count(pages, self.accesses, self.share())
     }
 }

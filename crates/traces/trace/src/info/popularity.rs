@@ -58,7 +58,7 @@ type Counted = (u64, usize);
 impl Popularity {
     /// Compute the popularity from the group, the reads and the writes of each tracked page, the numbers of all reads and
     /// writes, and the share of pages that is tracked.
-    pub(super) fn of(
+    pub(super) fn count(
         pages: impl Iterator<Item = (usize, [u32; 2])>,
         [reads, writes]: [u64; 2],
         share: f64,
@@ -66,7 +66,7 @@ impl Popularity {
         let pages: Vec<(usize, [u64; 2])> = pages.map(|(group, ops)| (group, ops.map(u64::from))).collect();
         let spread = |count: fn([u64; 2]) -> u64, accesses| {
             let counted = pages.iter().map(|&(group, ops)| (count(ops), group));
-            Spread::of(counted.filter(|page| page.0 > 0).collect(), accesses, share)
+            Spread::measure(counted.filter(|page| page.0 > 0).collect(), accesses, share)
         };
         Self {
             read: spread(|ops| ops[0], reads),
@@ -77,16 +77,16 @@ impl Popularity {
 }
 
 impl Spread {
-    fn of(mut pages: Vec<Counted>, accesses: u64, share: f64) -> Option<Self> {
+    fn measure(mut pages: Vec<Counted>, accesses: u64, share: f64) -> Option<Self> {
         pages.sort_unstable_by(|a, b| b.cmp(a));
-        let all = Ranked::of(pages.iter(), accesses as f64, share);
+        let all = Ranked::rank(pages.iter(), accesses as f64, share);
         let count = all.through.len();
         if count == 0 {
             return None;
         }
         let ranks = || (1..=bin_of(count as u64)).map(|bin| (end_of(bin) as usize).min(count));
         Some(Self {
-            hottest_share: Hottest::of(all.hottest()),
+            hottest_share: Hottest::new(all.hottest()),
             hottest_share_error: (share < 1.0).then(|| errors(&pages, accesses as f64, share)),
             curve: PopularityCurve {
                 pages_share: ranks().map(|rank| rank as f64 / count as f64).collect(),
@@ -102,9 +102,9 @@ fn errors(pages: &[Counted], accesses: f64, share: f64) -> Hottest {
     let others_share = share * (groups - 1.0) / groups;
     let without: [[f64; 4]; GROUPS] = array::from_fn(|left_out| {
         let others = pages.iter().filter(|(_, group)| *group != left_out);
-        Ranked::of(others, accesses, others_share).hottest()
+        Ranked::rank(others, accesses, others_share).hottest()
     });
-    Hottest::of(array::from_fn(|percent| {
+    Hottest::new(array::from_fn(|percent| {
         let mean = without.iter().map(|shares| shares[percent]).sum::<f64>() / groups;
         let squares = without.iter().map(|shares| (shares[percent] - mean).powi(2)).sum::<f64>();
         ((1.0 - share) * squares * (groups - 1.0) / groups).sqrt()
@@ -122,7 +122,7 @@ struct Ranked {
 }
 
 impl Ranked {
-    fn of<'a>(pages: impl Iterator<Item = &'a Counted>, accesses: f64, share: f64) -> Self {
+    fn rank<'a>(pages: impl Iterator<Item = &'a Counted>, accesses: f64, share: f64) -> Self {
         let mut sum = 0;
         let through = pages.map(|&(count, _)| {
             sum += count;
@@ -145,7 +145,7 @@ impl Ranked {
 }
 
 impl Hottest {
-    fn of([of_1_percent, of_5_percent, of_10_percent, of_20_percent]: [f64; 4]) -> Self {
+    fn new([of_1_percent, of_5_percent, of_10_percent, of_20_percent]: [f64; 4]) -> Self {
         Self { of_1_percent, of_5_percent, of_10_percent, of_20_percent }
     }
 }
@@ -164,7 +164,7 @@ mod tests {
             2 => [21, 1],
             _ => [u32::from(page % 2 == 0), 1],
         });
-        let popularity = Popularity::of(pages.map(|ops| (0, ops)), [99, 1000], 1.0);
+        let popularity = Popularity::count(pages.map(|ops| (0, ops)), [99, 1000], 1.0);
         let write = popularity.write.unwrap().hottest_share;
         assert_eq!((write.of_1_percent, write.of_5_percent, write.of_20_percent), (0.901, 0.905, 0.92));
         let read = popularity.read.unwrap();
@@ -180,9 +180,9 @@ mod tests {
 
     #[test]
     fn nothing_has_no_popularity() {
-        let none = Popularity::of(std::iter::empty(), [0; 2], 1.0);
+        let none = Popularity::count(std::iter::empty(), [0; 2], 1.0);
         assert_eq!((none.read, none.write, none.all), (None, None, None));
-        let one = Popularity::of(std::iter::once((0, [3, 0])), [3, 0], 1.0).all.unwrap();
+        let one = Popularity::count(std::iter::once((0, [3, 0])), [3, 0], 1.0).all.unwrap();
         assert_eq!((one.hottest_share.of_1_percent, one.hottest_share_error), (1.0, None));
     }
 }

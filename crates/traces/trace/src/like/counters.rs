@@ -105,13 +105,13 @@ impl Counters {
         self.ops.iter().sum()
     }
 
-    pub(super) fn of(&self, op: Op) -> u64 {
+    pub(super) fn count(&self, op: Op) -> u64 {
         self.ops[op as usize]
     }
 
     /// Requests with an address range.
     pub(super) fn ranged(&self) -> u64 {
-        self.requests() - self.of(Op::Flush)
+        self.requests() - self.count(Op::Flush)
     }
 
     /// The largest power of two, from 512 bytes to a page, to which at least 99 of 100 requests are aligned.

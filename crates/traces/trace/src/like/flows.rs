@@ -36,7 +36,7 @@ struct Flow {
 pub(super) fn config(accesses: &Accesses, align: u64, reused: ByOpConfig) -> ReuseFlowsConfig {
     let kept = &accesses.kept;
     let windows = WINDOWS.min(kept.len());
-    let course = Course::of(accesses, windows);
+    let course = Course::follow(accesses, windows);
     let mut run_classes = course.run_classes().into_iter();
     let (mut flows, mut ranks, mut runs) = (BTreeMap::<Kind, Flow>::new(), Ranks::default(), Runs::default());
     let (mut births, mut distances) = (Births::default(), Distances::default());
@@ -85,7 +85,7 @@ struct Course<'a> {
 }
 
 impl<'a> Course<'a> {
-    fn of(accesses: &'a Accesses, windows: usize) -> Self {
+    fn follow(accesses: &'a Accesses, windows: usize) -> Self {
         let (previous, next) = accesses.neighbours();
         let mut uses = vec![0_u8; accesses.kept.len()];
         for (at, before) in previous.iter().enumerate() {

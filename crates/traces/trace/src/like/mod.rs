@@ -104,7 +104,7 @@ fn config(counters: &Counters, page_bytes: u64) -> Result<SyntheticConfig, Workl
         return refuse("trace", "no request has an address; reads, writes or trims are needed");
     }
     let requests = counters.requests();
-    let share = |op: Op| ratio(counters.of(op), requests);
+    let share = |op: Op| ratio(counters.count(op), requests);
     let align = counters.align();
     let size = counters.size();
     let generator = counters.generator();

@@ -130,7 +130,7 @@ impl Gathered {
     ///
     /// # Errors
     /// A trace whose records name no devices, or that is too long.
-    pub fn of(trace: &Parts, parts: Vec<Spilled>) -> Result<Option<Self>, WorkloadError> {
+    pub fn gather(trace: &Parts, parts: Vec<Spilled>) -> Result<Option<Self>, WorkloadError> {
         // Where the file begins in the trace, what its own times begin with, and where its latest request is.
         let (mut base_ns, mut origin_ns, mut end_ns) = (0, 0, 0_u64);
         let mut shifts_ns = Vec::new();

@@ -40,7 +40,7 @@ fn split(
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test).join("volumes");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
-    let trace = Parts::of(paths, options, cut_bytes)?;
+    let trace = Parts::divide(paths, options, cut_bytes)?;
     let mut parts = Vec::new();
     for number in 0..trace.len() {
         let mut source = trace.open(number)?;
@@ -49,7 +49,7 @@ fn split(
         (part.names, part.remarks) = (source.device_names(), source.remarks());
         parts.push(part);
     }
-    let Some(gathered) = Gathered::of(&trace, parts)? else { return Ok(None) };
+    let Some(gathered) = Gathered::gather(&trace, parts)? else { return Ok(None) };
     let (mut found, mut names) = (Volumes::new(), Vec::new());
     for number in 0..gathered.len() {
         let volume = gathered.write(number, &folder)?;

@@ -55,10 +55,10 @@ impl PresetConfig {
     /// The title of the workload, or else its name.
     #[must_use]
     pub fn title(&self) -> &'static str {
-        fn of<P: PresetWorkload>(_: &P) -> Option<&'static str> {
+        fn title<P: PresetWorkload>(_: &P) -> Option<&'static str> {
             P::TITLE
         }
-        with_preset!(&self.build(), preset => of(preset)).unwrap_or(self.name())
+        with_preset!(&self.build(), preset => title(preset)).unwrap_or(self.name())
     }
 }
 

@@ -143,7 +143,7 @@ impl Unit {
             Duration { ns: (u128::from(config.interarrival.ns) * 100 / u128::from(self.traffic)) as u64 };
         let synthetic = SyntheticConfig {
             generator,
-            requests: Share::percent(self.traffic).of(config.requests).max(1),
+            requests: Share::percent(self.traffic).part_of(config.requests).max(1),
             read_share: config.read_share_of(self),
             size: SizeConfig::Choice(ChoiceConfig { sizes: sizes.collect() }),
             align: sector(1),
