@@ -93,7 +93,7 @@ def _array(column: Any) -> NDArray[Any]:
         return np.asarray(column.to_pylist())
     if column.null_count:
         return np.array([np.nan if value is None else value for value in column.to_pylist()], float)
-    # A table without rows may have no chunks, of which arrays are made.
+    # An array is made of chunks, and a table without rows may have none.
     return np.asarray(column.to_numpy()) if len(column) else np.array([])
 
 

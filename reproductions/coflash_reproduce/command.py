@@ -1,4 +1,11 @@
-"""`coflash reproduce` and `coflash study`, found by the command line through the entry points of this distribution."""
+"""`coflash reproduce` and `coflash study`, found by the command line through the entry points of this distribution.
+
+Options:
+    scale: `--scale quick|full` quick: minutes, on a smaller device of the same proportions; full: as published.
+    trace: `--trace FILE` The paper's own trace, or one to study beside the others, where it takes one; repeat for
+        its parts.
+    publish: `--publish DIR` Write the page and its images into this folder as well.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +38,7 @@ def reproduce(
 
     Options:
         paper: `PAPER` Which paper: cdm, shadowgc, opfcl, warp.
-        scale: `--scale quick|full` quick: minutes, on a smaller device of the same proportions; full: as published.
-        trace: `--trace FILE` The paper's own trace, or one to study beside the others, where it takes one; repeat for
-            its parts.
         out: `--out -o DIR` The folder for page, figures, tables and runs; by default results/reproduce/PAPER-SCALE.
-        publish: `--publish DIR` Write the page and its images into this folder as well.
         infer: `--infer` Search what the paper leaves open instead, one run at once unless --on: which readings give its
             numbers.
     """
@@ -68,11 +71,7 @@ def study(
     Options:
         name: `NAME` Which study: cdm-victim-scores, frozen-spare, removable-weight, caching-less, eviction-policies,
             placement, handles, all-three, atlas.
-        scale: `--scale quick|full` quick: minutes, on a smaller device of the same proportions; full: as published.
-        trace: `--trace FILE` The paper's own trace, or one to study beside the others, where it takes one; repeat for
-            its parts.
         out: `--out -o DIR` The folder for page, figures, tables and runs; by default results/study/NAME-SCALE.
-        publish: `--publish DIR` Write the page and its images into this folder as well.
     """
     _carry_out("study", name, scale, trace, out, publish, workers, quiet)
 

@@ -42,7 +42,7 @@ def _summary(name: str) -> str:
     """Read the first line of a command's help, or of a group's module: the list of commands imports none of them."""
     text = Path(__file__).with_name(f"{_MODULES.get(name, name)}.py").read_text("utf-8")
     about = re.search(rf'^def {name}\(.*?^    """(.+?)(?:"""|\n)', text, re.DOTALL | re.MULTILINE)
-    return (about or re.match('"""(.+?)"""', text) or [name, name])[1]
+    return (about or re.match('"""(.+?)(?:"""|\n)', text) or [name, name])[1]
 
 
 class Commands(TyperGroup):

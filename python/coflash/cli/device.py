@@ -1,4 +1,10 @@
-"""Describe and check served devices, cut their power, compare them with the simulation."""
+"""Describe and check served devices, cut their power, compare them with the simulation.
+
+Options:
+    side: `--side device|host|both` The side that loses power. With the cache in the host, the other one goes on.
+    seed: `--seed 0..` Seed of the random effects of a power cut.
+    folder: `DIR` The folder of the device.
+"""
 
 from __future__ import annotations
 
@@ -50,8 +56,6 @@ def serve(
         insecure: `--insecure` Let --listen take an address that other machines reach: no password, no encryption.
         emulate: `--emulate` Delay each answer until the simulated device would give it.
         cut_after: `--cut-after writes=N|flush=N` Cut the power once, in or after this request.
-        side: `--side device|host|both` The side that loses power. With the cache in the host, the other one goes on.
-        seed: `--seed 0..` Seed of the random effects of a power cut.
         dashboard: `--dashboard` Show its flash at work on a page, for a browser on this machine.
         live: `--live` Show the current measures on this terminal.
     """
@@ -91,11 +95,7 @@ def serve(
 
 @app.command()
 def info(folder: Path) -> None:
-    """Describe a device: its scenario, its size, and the data on it.
-
-    Options:
-        folder: `DIR` The folder of the device.
-    """
+    """Describe a device: its scenario, its size, and the data on it."""
     scenario, numbers = device.info(folder)
     table = TextTable(["", ""])
     table.add("scenario", f"{scenario.name} {scenario.hash}")
@@ -110,11 +110,7 @@ def info(folder: Path) -> None:
 
 @app.command()
 def check(folder: Path) -> None:
-    """Check every record and all data of a device; exit status 1 means damage.
-
-    Options:
-        folder: `DIR` The folder of the device.
-    """
+    """Check every record and all data of a device; exit status 1 means damage."""
     damage = device.check(folder)
     for line in damage or ["nothing is damaged"]:
         say(line)
@@ -124,13 +120,7 @@ def check(folder: Path) -> None:
 
 @app.command()
 def cut(folder: Path, side: str = "device", seed: int = 0) -> None:
-    """Cut the power of a device that is being served, or of its host, power it on again, and say what was lost.
-
-    Options:
-        folder: `DIR` The folder of the device.
-        side: `--side device|host|both` The side that loses power. With the cache in the host, the other one goes on.
-        seed: `--seed 0..` Seed of the random effects of a power cut.
-    """
+    """Cut the power of a device that is being served, or of its host, power it on again, and say what was lost."""
     output().print(device.cut(folder, seed, side).told, soft_wrap=True)
 
 
@@ -146,11 +136,7 @@ def mark(text: str) -> None:
 
 @app.command()
 def twin(folder: Path) -> None:
-    """Simulate every session of a device, and compare all measures; exit status 1 means a difference, or no answer.
-
-    Options:
-        folder: `DIR` The folder of the device.
-    """
+    """Simulate every session of a device, and compare all measures; exit status 1 means a difference, or no answer."""
     failed = 0
     if not (sessions := device.sessions(folder)):
         notes([f"{folder}: no session has ended: there is nothing to compare"])

@@ -1,8 +1,8 @@
 """The options of commands: each parameter of a command is one, and its docstring says which.
 
 An entry of the section `Options` begins with what is written: the name of the option, what it takes, and the numbers
-that are allowed. Without a name it is an argument. Options that commands share are here, with one name and one meaning:
-a parameter of such a name needs no entry of its own.
+that are allowed. Without a name it is an argument. Options that the commands of a module share are in its docstring,
+and those of all modules are here, with one name and one meaning: a parameter of such a name needs no entry of its own.
 
 Options:
     scenario: `SCENARIO` A built-in scenario ('coflash scenario list'), or a TOML file.
@@ -67,12 +67,12 @@ _COMPLETED: Mapping[str, Callable[[str], list[tuple[str, str]]]] = {
 
 
 def declared(function: Command) -> Command:
-    """Make the parameters of a function the options that its docstring, or else that of this module, declares."""
+    """Make the parameters of a function the options that its docstring declares, its module's, or this one's."""
     if hasattr(function, "__signature__"):
         return function
-    about, own = _described(function.__doc__)
-    _, shared = _described(__doc__)
-    known, types = shared | own, get_type_hints(function)
+    beside = getattr(inspect.getmodule(function), "__doc__", None)
+    (_, shared), (_, common), (about, own) = map(_described, (__doc__, beside, function.__doc__))
+    known, types = shared | common | own, get_type_hints(function)
 
     def option(parameter: inspect.Parameter) -> inspect.Parameter:
         kind = types[parameter.name]

@@ -1,4 +1,10 @@
-"""List, compare, query and export the results of many runs."""
+"""List, compare, query and export the results of many runs.
+
+Options:
+    over_seeds: `--seeds` Combine the seeds of a point: means, with 95 % confidence intervals.
+    out: `--out -o FILE` Write all columns to a .parquet, .csv or .json file instead.
+    format: `--format` A table for a terminal or a document, or JSON with all values.
+"""
 
 from __future__ import annotations
 
@@ -41,13 +47,7 @@ def list_(
     out: Path | None = None,
     format: RowForm = "terminal",
 ) -> None:
-    """List the runs: their varying keys, and their measures.
-
-    Options:
-        over_seeds: `--seeds` Combine the seeds of a point: means, with 95 % confidence intervals.
-        out: `--out -o FILE` Write all columns to a .parquet, .csv or .json file instead.
-        format: `--format` A table for a terminal or a document, or JSON with all values.
-    """
+    """List the runs: their varying keys, and their measures."""
     if format == "json" or out is not None:
         why = f"{'with --format json' if out is None else 'on --out'}, which has every measure of every run"
         check_effect({"--measure": measures, "--seeds": over_seeds, "--format": out and format != "terminal"}, why)
@@ -117,11 +117,11 @@ def compare(
     """Show runs side by side: the differences of their scenarios and of their measures.
 
     Options:
+        format: `--format` Tables for a terminal, or for a document.
         runs: `RUN...` A B, one of them a JSON file of fio: bandwidth, rates and response times of each job that both
             have; DIR LOG of nvme fdp stats: the WAF of a result (run --out) and of the log, each quarter of a fill; DIR
             of many runs: all of them; RUN RUN...: results by their folders, or by the beginnings of their names in
             --in, with the first one; --where KEY=VALUE: all runs of --in with this value
-        over_seeds: `--seeds` Combine the seeds of a point: means, with 95 % confidence intervals.
         intervals: `--intervals` Differences from the first: intervals and tests, over seeds and slices.
         capacity: `--capacity SIZE` Beside a log of nvme fdp stats: what its drive exports, where the run has a smaller
             one.
@@ -193,8 +193,6 @@ def sql(query: str, folder: str = DEFAULT, out: Path | None = None, format: RowF
 
     Options:
         query: `QUERY` Such as: select run, waf_host from runs
-        out: `--out -o FILE` Write all columns to a .parquet, .csv or .json file instead.
-        format: `--format` A table for a terminal or a document, or JSON with all values.
     """
     if out is not None:
         check_effect({"--format": format != "terminal"}, "beside --out, whose file says the format by its name")

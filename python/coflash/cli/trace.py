@@ -1,4 +1,9 @@
-"""Describe, convert, cut, merge and generate block traces."""
+"""Describe, convert, cut, merge and generate block traces.
+
+Options:
+    trace: `FILE...` The trace, or its files in order; - is the standard input.
+    out: `--out -o FILE` The file: .parquet, .arrow, .iolog[.zst].
+"""
 
 from __future__ import annotations
 
@@ -40,7 +45,6 @@ def info(
     """Describe a trace: requests, sizes, footprint, popularity, LRU miss ratios, and assumptions.
 
     Options:
-        trace: `FILE...` The trace, or its files in order; - is the standard input.
         sample: `--sample PAGES` The maximum of pages tracked for popularity and miss ratios, which are estimates for
             larger footprints: auto (16,384), exact (no maximum), or a number.
         policies: `--policies NAME,NAME...` Also simulate caches with these eviction policies, a list such as
@@ -96,11 +100,7 @@ def _names(listed: str) -> list[str]:
 
 @app.command()
 def head(trace: list[str], requests: int = 10, read: list[str] | None = None) -> None:
-    """Show the first requests of a trace.
-
-    Options:
-        trace: `FILE...` The trace, or its files in order; - is the standard input.
-    """
+    """Show the first requests of a trace."""
     first = traces.head(trace, requests, trace_options(read))
     table = TextTable(["time ns", "operation", "offset bytes", "length bytes"], "rlr")
     for row in zip(*first.to_dict().values(), strict=True):
@@ -110,12 +110,7 @@ def head(trace: list[str], requests: int = 10, read: list[str] | None = None) ->
 
 @app.command()
 def convert(trace: list[str], out: str, read: list[str] | None = None) -> None:
-    """Write a trace in another format; Parquet is the quickest to read.
-
-    Options:
-        trace: `FILE...` The trace, or its files in order; - is the standard input.
-        out: `--out -o FILE` The file: .parquet, .arrow, .iolog[.zst].
-    """
+    """Write a trace in another format; Parquet is the quickest to read."""
     write_shown(lambda report: traces.convert(trace, out, options=trace_options(read), progress=report))
 
 
@@ -132,8 +127,6 @@ def slice_(
     """Write a part of a trace: by time, then address, then sample, then number. Its first request is at zero.
 
     Options:
-        trace: `FILE...` The trace, or its files in order; - is the standard input.
-        out: `--out -o FILE` The file: .parquet, .arrow, .iolog[.zst].
         time: `--time FROM..UNTIL` Keep the requests that arrive from a time until before another: 10s..20s; one end is
             enough: 10s.. or ..20s.
         address: `--address FROM..UNTIL` Keep the addresses from one to below another: 1GiB..2GiB, 1GiB.. or ..2GiB.
@@ -195,7 +188,6 @@ def merge(trace: list[str], out: str, offset: list[str] | None = None, read: lis
 
     Options:
         trace: `FILE...` The traces, a file each.
-        out: `--out -o FILE` The file: .parquet, .arrow, .iolog[.zst].
         offset: `--offset SIZE` Move a trace up by this size; once for each trace, in order.
     """
     write_shown(lambda report: traces.merge(trace, out, offset, options=trace_options(read), progress=report))
@@ -206,8 +198,6 @@ def remap(trace: list[str], out: str, size: str | None = None, read: list[str] |
     """Write a trace with its addresses moved, so that it fits a smaller device.
 
     Options:
-        trace: `FILE...` The trace, or its files in order; - is the standard input.
-        out: `--out -o FILE` The file: .parquet, .arrow, .iolog[.zst].
         size: `--size SIZE` Take pages modulo this space, in place of numbering them in the order of their first use.
     """
     place: Literal["dense", "modulo"] = "modulo" if size else "dense"
@@ -237,7 +227,6 @@ def generate(
     Options:
         workload: `WORKLOAD` A generator (zipf), a workload preset (jesd219-enterprise; 'coflash policies' lists both),
             or a scenario, whose workload is written.
-        out: `--out -o FILE` The file: .parquet, .arrow, .iolog[.zst].
         assignments: `--set KEY=VALUE` A key of workload.synthetic (generator.exponent=0.9), of workload.preset, or of
             the scenario, depending on WORKLOAD. May be repeated.
         seed: `--seed 0..9223372036854775807` The seed; by default the scenario's, or 0.
@@ -262,7 +251,6 @@ def like(
     """Generate a workload like a trace, and compare both.
 
     Options:
-        trace: `FILE...` The trace, or its files in order; - is the standard input.
         out: `--out -o FILE` The file: .parquet, .arrow, .iolog[.zst]; .toml for a scenario.
     """
     with shown("fitting", errors()) as report:
