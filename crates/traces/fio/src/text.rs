@@ -94,8 +94,10 @@ impl Reading<'_> {
         self.open.push(path.to_owned());
         let command = of_command(&text);
         for (index, line) in command.as_ref().unwrap_or(&text).lines().enumerate() {
-            let line_number = if command.is_some() { 1 } else { index + 1 };
-            self.line(line, Place { file: file.clone(), line: line_number })?;
+            self.line(
+                line,
+                Place { file: file.clone(), line: if command.is_some() { 1 } else { index + 1 } },
+            )?;
         }
         self.open.pop();
         Ok(())

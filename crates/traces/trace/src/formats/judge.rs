@@ -7,11 +7,11 @@
 
 use super::names::{DAYS, Name, TIMES, name_of};
 use super::unread::unread;
+use super::values::{DAY_NUMBERS, LINES_MAX, Values};
 use crate::fields::{BLANK, SEPARATORS, split};
-use crate::notation::{Column, Columns};
+use crate::notation::Columns;
 use crate::numbers::{decimal_sign, has_decimal_comma, moment, plain};
-use crate::operations::Kind;
-use crate::text::{COMMENT, is_blank, lines_of};
+use crate::text::{COMMENT, is_blank};
 use std::collections::BTreeSet;
 
 /// How a table is read.
@@ -54,176 +54,17 @@ pub(crate) struct Layout {
 pub(crate) const UNTOLD: &str = "it can be read if --read says what its columns are, as in columns=time:us,op,offset:sectors,size:bytes, and \
                                  --read header_lines=1 that a header comes first";
 
-/// Their values.
-const FLAG_WORDS: [&[u8]; 10] = [b"1", b"0", b"true", b"false", b"t", b"f", b"yes", b"no", b"y", b"n"];
-/// The days from 1899-12-30, from which spreadsheets count, to 1955 and to 2119.
-const DAY_NUMBERS: std::ops::Range<f64> = 2e4..8e4;
-/// Windows' ticks of 100 ns since 1601, from 1997 to 2108.
-const TICKS: std::ops::Range<f64> = 1.25e17..1.6e17;
-/// Units of times, and how many are a second.
-const PER_SECOND: [(&str, f64); 4] = [("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)];
-/// Seconds since 1970, from 2000 to 2100.
-const YEARS: std::ops::Range<f64> = 9.4e8..4.1e9;
-/// Beyond all drives, and beyond all requests.
-const DRIVE_BYTES_MAX: f64 = 1e16;
-const REQUEST_BYTES_MAX: f64 = 1e13;
-
-/// The lines that are looked at.
-const LINES_MAX: usize = 200;
 /// The first lines, among which a header may be.
 const HEADER_LINES_MAX: usize = 20;
 /// The different words of a column that may be operations of names that are not known.
 const OPERATIONS_MAX: usize = 6;
-
-/// A column of the sample.
-struct Values<'a>(Vec<&'a [u8]>, bool);
-
-impl Values<'_> {
-    fn numbers(&self) -> impl Iterator<Item = Option<f64>> {
-        let filled = self.0.iter().filter(|cell| !matches!(**cell, b"" | b"-" | b"-1"));
-        filled.map(|cell| std::str::from_utf8(&plain(cell, self.1)?).ok()?.parse().ok())
-    }
-
-    fn are_numbers(&self) -> bool {
-        self.numbers().all(|number| number.is_some()) && self.numbers().next().is_some()
-    }
-
-    fn are_moments(&self) -> bool {
-        self.0.iter().all(|cell| moment(cell).is_some()) && !self.0.is_empty()
-    }
-
-    fn are_times(&self) -> bool {
-        self.are_numbers() || self.are_moments()
-    }
-
-    fn are_words_of_operations(&self) -> bool {
-        let is_word = |cell: &&[u8]| Kind::parse(cell).is_some() && !cell.iter().all(u8::is_ascii_digit);
-        self.0.iter().all(is_word) && !self.0.is_empty()
-    }
-
-    fn are_operations(&self) -> bool {
-        let is_flag = |cell: &&[u8]| FLAG_WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word));
-        let all = self.0.iter().all(|cell| Kind::parse(cell).is_some()) || self.0.iter().all(is_flag);
-        all && !self.0.is_empty()
-    }
-
-    fn has_zero(&self) -> bool {
-        self.numbers().any(|number| number == Some(0.0))
-    }
-
-    /// The number of different values.
-    fn different(&self) -> usize {
-        self.0.iter().collect::<BTreeSet<_>>().len()
-    }
-
-    /// Whether they rise, but for a few that come late.
-    fn rise(&self) -> bool {
-        let numbers: Vec<_> = self.numbers().flatten().collect();
-        let falls = numbers.windows(2).filter(|pair| pair[1] < pair[0]).count();
-        self.are_moments() || self.are_numbers() && self.different() > 1 && falls * 8 <= numbers.len()
-    }
-
-    fn are_multiples(&self, of: f64) -> bool {
-        self.numbers().all(|number| number.is_some_and(|number| number % of == 0.0))
-    }
-
-    /// Whether most of them are whole sectors in bytes: a row that is cut short or not aligned does not change what the others are.
-    fn are_whole_sectors(&self) -> bool {
-        // With a decimal comma a number of three decimals is one in groups.
-        let whole = |number: f64| if self.1 && number % 1.0 != 0.0 { number * 1000.0 } else { number };
-        let all: Vec<_> = self.numbers().flatten().filter(|&number| number != 0.0).map(whole).collect();
-        let count = all.iter().filter(|&number| number % 512.0 == 0.0).count();
-        all.is_empty() || 2 * count > all.len()
-    }
-
-    fn largest(&self) -> f64 {
-        self.numbers().flatten().fold(0.0, f64::max)
-    }
-
-    /// The digits behind the decimal sign.
-    fn decimals(&self) -> usize {
-        let sign = if self.1 { b',' } else { b'.' };
-        let of =
-            |cell: &&[u8]| cell.iter().position(|&byte| byte == sign).map_or(0, |at| cell.len() - at - 1);
-        if self.are_multiples(1.0) { 0 } else { self.0.iter().map(of).max().unwrap_or(0) }
-    }
-
-    /// The unit in which they are dates, if they are.
-    fn date_unit(&self) -> Option<&'static str> {
-        let largest = self.largest();
-        if self.are_moments() {
-            return Some("iso");
-        }
-        let is_date = |per_s: f64| YEARS.contains(&(largest / per_s));
-        let since_1970 = PER_SECOND.into_iter().find(|&(_, per_s)| is_date(per_s)).map(|(unit, _)| unit);
-        since_1970.or(TICKS.contains(&largest).then_some("filetime"))
-    }
-
-    /// The unit of times, and whether their size or their fraction tells it.
-    fn time_unit(&self) -> (&'static str, bool) {
-        if let Some(unit) = self.date_unit() {
-            return (unit, true);
-        }
-        // More than three digits behind the point are below a microsecond, if they are not seconds.
-        match self.decimals() {
-            0 => ("us", false),
-            digits if digits > 9 && DAY_NUMBERS.contains(&self.largest()) => (DAYS, true),
-            digits => ("s", digits > 3),
-        }
-    }
-
-    /// How well they are times: dates best, then fractions, then numbers that are no addresses, numbers of rows last.
-    fn time_rank(&self) -> u8 {
-        let numbers: Vec<_> = self.numbers().flatten().collect();
-        let is_even = numbers.windows(3).all(|three| three[2] - three[1] == three[1] - three[0]);
-        match () {
-            () if self.date_unit().is_some() => 4,
-            () if self.decimals() > 0 => 3,
-            () if numbers.len() > 3 && is_even => 0,
-            () if self.largest() > 0.0 && self.are_multiples(8.0) => 1,
-            () => 2,
-        }
-    }
-}
-
-/// What the values of a text that begins with `sample` say to these columns: `None` if they deny them, else whether times are dates.
-pub(super) fn agrees(
-    columns: &[(&str, Column)],
-    separator: u8,
-    sample: &[u8],
-    has_dates: bool,
-) -> Option<bool> {
-    let rows: Vec<_> = lines_of(sample).take(LINES_MAX).map(|line| split(line, separator, None)).collect();
-    let (mut are_dates, mut agree) = (false, true);
-    for (at, (_, column)) in columns.iter().enumerate() {
-        let values = Values(rows.iter().filter_map(|row| row.get(at).copied()).collect(), false);
-        let largest = values.largest();
-        match *column {
-            Column::Time { step_ns, .. } => {
-                let unit = values.date_unit();
-                let per_s = PER_SECOND
-                    .iter()
-                    .find(|&&(known, _)| Some(known) == unit)
-                    .map_or(1e7, |&(_, per_s)| per_s);
-                are_dates = unit.is_some() && (per_s * step_ns as f64 - 1e9).abs() < 1.0;
-                // A tick has no fraction.
-                agree &= !has_dates || are_dates || unit.is_none() && values.decimals() == 0;
-            }
-            Column::Offset { step_bytes, .. } => agree &= largest * step_bytes as f64 <= DRIVE_BYTES_MAX,
-            Column::Size { step_bytes, .. } => agree &= largest * step_bytes as f64 <= REQUEST_BYTES_MAX,
-            _ => {}
-        }
-    }
-    agree.then_some(are_dates)
-}
 
 /// Judge a text that begins with `sample`, or the table of a recorder.
 ///
 /// # Errors
 /// What the text is, and how it can be read.
 pub(crate) fn judge(sample: &[u8], headed: Option<&Headed>) -> Result<Reading, String> {
-    let reading = Judge::of(sample, headed).and_then(Judge::reading);
-    match reading {
+    match Judge::new(sample, headed).and_then(Judge::reading) {
         Some(Ok(reading)) if reading.is_certain || headed.is_some() => Ok(reading),
         other => unread(sample).map_or_else(|| other.unwrap_or_else(|| Err(UNTOLD.to_owned())), Err),
     }
@@ -257,13 +98,13 @@ struct Cells<'a> {
 
 impl Cells<'_> {
     /// The role that its name tells, or nothing.
-    fn told(&self) -> &'static str {
+    fn named_role(&self) -> &'static str {
         self.name.role.map_or("", |role| role.split(':').next().unwrap_or(role))
     }
 
     /// Whether no name gives it a role, or one that its values deny.
     fn is_free(&self) -> bool {
-        let told = self.told();
+        let told = self.named_role();
         told.is_empty() || told == "op" && (!self.values.are_operations() || self.values.rise())
     }
 
@@ -287,7 +128,7 @@ struct Judge<'a> {
 
 impl<'a> Judge<'a> {
     /// Find the header and the cells; `None` if there are none, or the header of the recorder has other names.
-    fn of(sample: &'a [u8], headed: Option<&'a Headed>) -> Option<Self> {
+    fn new(sample: &'a [u8], headed: Option<&'a Headed>) -> Option<Self> {
         let is_comment = |line: &&[u8]| line.trim_ascii_start().first() == Some(&COMMENT);
         let lines = sample.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end);
         // Names may stand in a comment.
@@ -316,7 +157,7 @@ impl<'a> Judge<'a> {
             let text = names.iter().position(|name| name.role == Some("text")).filter(|_| separator == BLANK);
             let text = text.map(|at| (at, names.len()));
             let rows = data[before..].iter().map(|line| split(line, separator, text)).collect();
-            return Self::new(names, rows, separator, before, headed);
+            return Self::with_cells(names, rows, separator, before, headed);
         }
         let (separator, columns, first) = separated(&data)?;
         // A first line without any number holds names; else a comment may.
@@ -329,10 +170,10 @@ impl<'a> Judge<'a> {
         let names = names.unwrap_or_else(|| (0..columns).map(|_| Name::default()).collect());
         let first = first + usize::from(has_header);
         let rows = data[first..].iter().map(|line| split(line, separator, None));
-        Self::new(names, rows.filter(|row| row.len() == columns).collect(), separator, first, headed)
+        Self::with_cells(names, rows.filter(|row| row.len() == columns).collect(), separator, first, headed)
     }
 
-    fn new(
+    fn with_cells(
         mut names: Vec<Name>,
         rows: Vec<Vec<&'a [u8]>>,
         separator: u8,
@@ -372,7 +213,7 @@ impl<'a> Judge<'a> {
         self.further();
         let mut constant = "";
         if op.is_none() {
-            let is_named = [offset, size].iter().all(|&at| !self.columns[at].told().is_empty());
+            let is_named = [offset, size].iter().all(|&at| !self.columns[at].named_role().is_empty());
             if !is_named && !self.columns[time?].values.rise() {
                 return None;
             }
@@ -402,7 +243,7 @@ impl<'a> Judge<'a> {
     /// The column with a role by its name: of several, one whose values fit it, one that is known as a whole and with its unit, one
     /// whose values differ.
     fn named(&self, role: &str) -> Option<usize> {
-        let all = (0..self.columns.len()).filter(|&at| self.columns[at].told() == role);
+        let all = (0..self.columns.len()).filter(|&at| self.columns[at].named_role() == role);
         all.min_by_key(|&at| {
             let Cells { name, values, .. } = &self.columns[at];
             let fits = match role {
@@ -497,7 +338,7 @@ impl<'a> Judge<'a> {
         if !is_told && self.other.is_none() {
             self.other = Some((at, if unit == "ms" { "time:us" } else { "time:ms" }));
         }
-        if self.columns[at].told() != "end" {
+        if self.columns[at].named_role() != "end" {
             return;
         }
         let Some(latency) = self.named("latency").filter(|_| self.headed.is_none()) else {
@@ -535,7 +376,7 @@ impl<'a> Judge<'a> {
         let found = self.named("offset").or(farthest).and_then(pair);
         // Where all addresses are 0, the largest numbers are sizes.
         let (offset, size) = found.or_else(|| free.iter().copied().find_map(pair))?;
-        if [offset, size].iter().any(|&at| self.columns[at].told().is_empty()) {
+        if [offset, size].iter().any(|&at| self.columns[at].named_role().is_empty()) {
             self.assume(&format!("column {} is the address, {} the size", offset + 1, size + 1), false);
         }
         Some((offset, size))
@@ -548,7 +389,7 @@ impl<'a> Judge<'a> {
         let [of_offset, of_size] = [offset, size].map(|at| &self.columns[at]);
         // coflash's own names are of bytes.
         let is_own = is_ns && of_offset.name.name == "offset" && of_size.name.name == "length";
-        let is_count = of_size.told() == "count";
+        let is_count = of_size.named_role() == "count";
         let given = match [of_offset.name.unit.as_str(), of_size.name.unit.as_str()] {
             ["", size] if is_own || self.headed.is_some() => ["bytes", size],
             // A count is of what addresses are in.

@@ -6,7 +6,7 @@
 //! exists. Binary formats and files of tables are detected first, by their first bytes.
 //!
 //! To add a format of columns: a section in `formats.txt`. To add another format: a section, and a file beside this one with a
-//! type that implements `TextFormat` or `BinaryFormat`, and a comment about its ambiguities. Then its line in `Format::of`. To
+//! type that implements `TextFormat` or `BinaryFormat`, and a comment about its ambiguities. Then its line in `Format::described`. To
 //! both belong a sample and malformed records in `tests/trace`, and a seed for fuzzing.
 
 mod blkparse;
@@ -23,6 +23,7 @@ mod oracle_general;
 pub(crate) mod table_file;
 mod tables;
 mod unread;
+mod values;
 mod vscsi;
 
 use crate::binary::{BinaryFormat, BinaryRecords};
@@ -43,7 +44,7 @@ use tables::{TABLES, Table};
 pub use crate::record::FormatInfo;
 
 /// All formats, in the order of the documentation. Among formats that fit a file equally well, the first one wins.
-static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| TABLES.iter().map(Format::of).collect());
+static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| TABLES.iter().map(Format::described).collect());
 
 /// The name of the format given by the option `columns`.
 pub(crate) const COLUMNS: &str = UserColumns::NAME;
@@ -111,7 +112,7 @@ impl Format {
     }
 
     /// The format of a section of `formats.txt`: defined by its columns, by a header, or by a type.
-    fn of(table: &'static Table) -> Self {
+    fn described(table: &'static Table) -> Self {
         let Table { info: FormatInfo { name, .. }, clock, .. } = *table;
         match name {
             fio::Iolog::NAME => Self::text::<fio::Iolog>(),
@@ -189,7 +190,8 @@ impl Format {
         match self.kind {
             Kind::Text(score, _) => score(sample, options),
             Kind::Table(table) => {
-                table.agrees(sample).and_then(|_| score(table.parser(options, true), sample, options))
+                let score = score(table.parser(options, true), sample, options)?;
+                table.agrees(sample).map(|_| score)
             }
             Kind::Headed(headed) => {
                 let mut parser = UserColumns::headed(headed);

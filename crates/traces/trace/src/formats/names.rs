@@ -88,9 +88,8 @@ fn role_of_words(words: &[String]) -> Option<(&'static str, &'static str, bool)>
 
 /// Take a name of a column apart.
 pub(super) fn name_of(given: &[u8]) -> Name {
-    let given = String::from_utf8_lossy(given);
-    let given = given.trim_matches('"').trim();
-    let words = words_of(given);
+    let given = String::from_utf8_lossy(given.trim_ascii());
+    let words = words_of(&given);
     let name = words.concat();
     let in_brackets = given.ends_with([')', ']']);
     let named = |role: Option<(&'static str, &'static str, bool)>, unit: Option<String>| {

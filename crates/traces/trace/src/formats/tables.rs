@@ -8,7 +8,8 @@
 //! bytes, as a replayer accesses whole sectors only. The remarks state the assumptions, and the options override them.
 
 use super::columns::ColumnLines;
-use super::judge::{Headed, agrees};
+use super::judge::Headed;
+use super::values::agrees;
 use crate::devices::Devices;
 use crate::fields::{BLANK, trim};
 use crate::notation::{Column, Columns};
@@ -44,7 +45,7 @@ pub(crate) struct Table {
 
 /// All formats.
 pub(super) static TABLES: LazyLock<Vec<Table>> =
-    LazyLock::new(|| include_str!("formats.txt").split("\n[").skip(1).map(Table::of).collect());
+    LazyLock::new(|| include_str!("formats.txt").split("\n[").skip(1).map(Table::read).collect());
 
 /// The description of a format.
 pub(super) fn table(name: &str) -> &'static Table {
@@ -53,7 +54,7 @@ pub(super) fn table(name: &str) -> &'static Table {
 
 impl Table {
     /// Read a section of the table of formats.
-    fn of(section: &'static str) -> Self {
+    fn read(section: &'static str) -> Self {
         let get = |key: &str| section.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
         let text = |key| get(key).unwrap_or_default();
         let words = |given: &'static str| &*given.split(' ').collect::<Vec<_>>().leak();

@@ -10,10 +10,7 @@ const LINES: usize = 8;
 pub(super) fn unread(sample: &[u8]) -> Option<String> {
     let lines: Vec<_> = lines_of(sample).take(LINES).map(<[u8]>::trim_ascii).collect();
     let first = lines.first().map_or_else(String::new, |line| String::from_utf8_lossy(line).to_lowercase());
-    let begins = |bytes: &str| {
-        let mut bytes = bytes.split(' ').enumerate();
-        bytes.all(|(at, byte)| sample.get(at).copied() == u8::from_str_radix(byte, 16).ok())
-    };
+    let hex = |count| sample.iter().take(count).map(|byte| format!("{byte:02x}"));
     // A name of its column may stand above.
     let all = |fits: fn(&[u8]) -> bool| {
         let count = lines.iter().filter(|line| fits(line)).count();
@@ -22,9 +19,9 @@ pub(super) fn unread(sample: &[u8]) -> Option<String> {
     include_str!("unread.txt").lines().find_map(|row| {
         let (mark, what) = row.split_once(" | ")?;
         let is = match mark.split_once(' ').unwrap_or((mark, "")) {
-            ("bytes", bytes) => begins(bytes),
+            ("bytes", bytes) => bytes.split(' ').eq(hex(bytes.len().div_ceil(3))),
             ("words", words) => words.split('+').all(|word| first.contains(word)),
-            ("json", _) => all(is_json),
+            ("json", _) => first.starts_with('{') || first.starts_with("[{") || first == "[",
             ("call", _) => all(is_call),
             ("fio-log", _) => all(is_fio_log),
             ("keys", _) => all(is_of_keys),
@@ -33,10 +30,6 @@ pub(super) fn unread(sample: &[u8]) -> Option<String> {
         };
         is.then(|| format!("it is {what}"))
     })
-}
-
-fn is_json(line: &[u8]) -> bool {
-    matches!(line, [b'{' | b'[', .., b'}' | b']' | b',' | b'{' | b'[']) || matches!(line, b"{" | b"[")
 }
 
 /// Whether it is a call with its result, as in `pread64(3, "…", 4096, 0) = 4096`.
