@@ -11,9 +11,11 @@ for (const scheme of all) {
     const [steps, once] = [await begin({ ...FIRST, scheme }, "right"), await begin({ ...FIRST, scheme }, "right")];
     for (let served = 0; served < 1000; served++) steps.step(1);
     once.step(1000);
-    assert.equal(steps.counters.requests, once.counters.requests);
-    assert.deepEqual(steps.counters, once.counters);
-    assert.deepEqual(steps.pages().bytes.slice(), once.pages().bytes.slice());
+    assert.equal(steps.requests, once.requests);
+    assert.deepEqual(steps.numbers(), once.numbers());
+    assert.deepEqual(steps.metrics(), once.metrics());
+    assert.deepEqual(steps.pages().words, once.pages().words);
+    assert.deepEqual(steps.held(), once.held());
     assert.deepEqual(steps.course, once.course);
   });
 }
@@ -25,7 +27,7 @@ test("any choice makes a drive, and the left one of each family gets the same re
         const [left, right] = [await begin({ ...FIRST, scheme, workload, cache }, "left"), await begin({ ...FIRST, scheme, workload, cache }, "right")];
         for (const drive of [left, right]) drive.step(2000);
         // Requests under way are not counted yet.
-        assert.ok(Math.abs(left.counters.host_writes_pages - right.counters.host_writes_pages) <= 64, `${scheme} ${workload} ${cache}`);
+        assert.ok(Math.abs(left.numbers().host_writes_pages - right.numbers().host_writes_pages) <= 64, `${scheme} ${workload} ${cache}`);
       }
     }
   }
@@ -50,21 +52,22 @@ const at = async (story, number) => {
   for (const drive of drives) if (requests > 0) drive.step(requests);
   return drives;
 };
-const waf = (drive) => drive.counters.waf_host;
-const response = (drive) => drive.counters.response_mean_ns;
-const kept = (drive, test) => drive.pages().bytes.filter(test).length;
-const isNewer = (byte) => (byte & 15) === 10;
-const isMarked = (byte) => (byte & 0x30) !== 0;
+const waf = (drive) => drive.numbers().waf_host;
+const response = (drive) => drive.numbers().response_mean_ns;
+const kept = (drive, test) => drive.pages().words.filter(test).length;
+const isNewer = (word) => (word & 15) === 10;
+const isTold = (word) => (word & 3) === 3;
+const isMarked = (word) => (word & 3) === 2 && (word & 0x30) !== 0;
 
 test("what the story of removable pages says is so", async () => {
   const [left, right] = await at("removable", 4);
   assert.ok(kept(left, isNewer) > 100 && kept(left, isMarked) === 0, "left: newer data in the cache, of which GC knows nothing");
   assert.ok(kept(right, isNewer) === 0 && kept(right, isMarked) > 20, "right: only the same data, and GC knows it");
-  const { gc_drops_pages: drops, drop_rewrites_pages: rewrites } = (await at("removable", 6))[1].counters.metrics;
+  const { gc_drops_pages: drops, drop_rewrites_pages: rewrites } = (await at("removable", 6))[1].metrics();
   assert.ok(drops > 500 && rewrites > drops / 2, "most drops come back");
   const [none, overwrites] = await at("removable", 7);
   const [, both] = await at("removable", 6);
-  assert.equal(overwrites.counters.metrics.gc_drops_pages, 0);
+  assert.equal(overwrites.metrics().gc_drops_pages, 0);
   assert.ok(waf(none) - waf(overwrites) > 0.9 * (waf(none) - waf(both)), "nearly all of the gain is left");
   const gain = async (cache) => {
     const drives = [await begin({ ...FIRST, cache }, "left"), await begin({ ...FIRST, cache }, "right")];
@@ -80,12 +83,12 @@ test("what the story of shadows says is so", async () => {
   assert.ok(kept(left, isNewer) > 300 && kept(left, isMarked) === 0);
   assert.ok(kept(right, isNewer) > 300 && kept(right, isMarked) > 300);
   const [none, dgc] = await at("shadow", 4);
-  assert.ok(dgc.counters.metrics.shadows.from_buffer_pages > 500 && waf(dgc) < 0.9 * waf(none));
+  assert.ok(dgc.metrics().shadows.from_buffer_pages > 500 && waf(dgc) < 0.9 * waf(none));
   const [plain, hgc] = await at("shadow", 6);
-  assert.ok(hgc.counters.metrics.shadows.fast_pages > 5000);
-  const copies = ({ counters }) => counters.metrics.gc_copies_pages;
+  assert.ok(hgc.metrics().shadows.fast_pages > 5000);
+  const copies = (drive) => drive.metrics().gc_copies_pages;
   assert.ok(response(hgc) / response(plain) < copies(hgc) / copies(plain), "responses fall by more than copies");
-  assert.ok((await at("shadow", 7))[1].counters.metrics.shadows.discarded_twins_pages > 500);
+  assert.ok((await at("shadow", 7))[1].metrics().shadows.discarded_twins_pages > 500);
   const [base, sgc] = await at("shadow", 8);
   const alone = async (scheme) => {
     const drive = await begin({ ...FIRST, scheme }, "right");
@@ -104,7 +107,7 @@ test("what the story of the flash cache says is so", async () => {
   assert.ok(response(ahead) < response(full) && full.lastVictim.pages.length > 50);
   const [room, less] = await at("less", 5);
   assert.ok(less.lastVictim.pages.length < room.lastVictim.pages.length - 10);
-  const [more, fewer] = (await at("less", 6)).map(({ counters }) => counters.metrics.cache.hit_ratio);
+  const [more, fewer] = (await at("less", 6)).map((drive) => drive.metrics().cache.hit_ratio);
   assert.ok(more - fewer > 0.01 && more - fewer < 0.05, "a few requests in a hundred");
   const [byHand, measured] = await at("less", 8);
   assert.ok(response(measured) < response(byHand) && response(byHand) < 1.15 * response(measured), "nearly as fast");

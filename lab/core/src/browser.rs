@@ -92,31 +92,53 @@ pub extern "C" fn step(requests: u32) -> u32 {
     })
 }
 
-/// Write the counters so far to the output (JSON).
+/// Write words to the output, the lowest byte first.
+fn put(output: &mut Vec<u8>, words: impl Iterator<Item = u32>) {
+    *output = words.flat_map(u32::to_le_bytes).collect();
+}
+
+/// Write the numbers so far to the output, each of 64 bits: see [`Lab::numbers`].
 #[unsafe(no_mangle)]
-pub extern "C" fn counters() -> u32 {
+pub extern "C" fn numbers() -> u32 {
     with_lab(|lab, output| {
-        *output = lab.counters().into_bytes();
+        *output = lab.numbers().iter().flat_map(|number| number.to_le_bytes()).collect();
         Ok(0)
     })
 }
 
-/// Write the bytes of all pages to the output; returns the pages of a block.
+/// Write the metrics so far to the output (JSON).
+#[unsafe(no_mangle)]
+pub extern "C" fn metrics() -> u32 {
+    with_lab(|lab, output| {
+        *output = lab.metrics().into_bytes();
+        Ok(0)
+    })
+}
+
+/// Write the words of all pages to the output; returns the pages of a block.
 #[unsafe(no_mangle)]
 pub extern "C" fn pages() -> u32 {
     with_lab(|lab, output| {
-        *output = lab.page_bytes().to_vec();
+        put(output, lab.pages());
         Ok(lab.pages_per_block())
     })
 }
 
-/// Write the victims since the last call to the output; returns the number of their words.
+/// Write the words of the pages that another tier holds to the output.
+#[unsafe(no_mangle)]
+pub extern "C" fn held() -> u32 {
+    with_lab(|lab, output| {
+        put(output, lab.held());
+        Ok(0)
+    })
+}
+
+/// Write the victims since the last call to the output.
 #[unsafe(no_mangle)]
 pub extern "C" fn victims() -> u32 {
     with_lab(|lab, output| {
-        let words = lab.take_victims();
-        *output = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        Ok(words.len() as u32)
+        put(output, lab.take_victims().into_iter());
+        Ok(0)
     })
 }
 

@@ -20,10 +20,18 @@ export const WORKLOADS = {
     says: "8 of 10 requests go to a fifth of the pages",
     toml: 'generator = { name = "hot-cold", zones = [{ traffic = "80%", space = "20%" }, { traffic = "20%", space = "80%" }] }',
   },
+  reads: {
+    title: "mostly reads, hot and cold",
+    says: "as hot and cold, but",
+    toml: 'generator = { name = "hot-cold", zones = [{ traffic = "80%", space = "20%" }, { traffic = "20%", space = "80%" }] }',
+  },
   zipf: { title: "a few favourites", says: "a law of popularity, as in many caches", toml: 'generator = { name = "zipf", exponent = 0.9 }' },
   database: { title: "a recorded database", says: "pgbench on PostgreSQL: the recorded requests of one in 108 of its pages, again and again; its commits flush, which empties volatile buffers", toml: "" },
 } as const;
 export type WorkloadName = keyof typeof WORKLOADS;
+
+/** The share of a generated workload's requests that read. */
+export const readShare = (workload: WorkloadName): string => (workload === "reads" ? "90%" : "30%");
 
 /** The drives that a scheme is compared with, and how the page speaks of them. */
 interface Family {
@@ -42,7 +50,10 @@ interface Family {
    * where there is none. */
   same: string;
   newer: string;
+  told: string;
   marked: string;
+  /** The tier below the blocks in the picture; empty if it is not drawn. */
+  tier: string;
   /** Counters beside a drive: what they are called, and their paths in the metrics. */
   rows: readonly (readonly [string, string])[];
   /** The left drive's own scheme. */
@@ -59,16 +70,18 @@ const FILLED = '[precondition]\nfill = "random"\nrandom_passes = 1.0\n';
 const cooperates = (scheme: string): string => `cooperation = "${scheme}"`;
 
 const cdm: Family = {
-  question: "Both drives write the same data. The right one asks the cache before it copies.",
-  lead: "Such copies cost time and wear flash out. Many are needless, because the drive's cache holds the same page: either newer data, so that the page in flash is waste already (orange), or the same data, so that GC may drop it (green). The left drive copies both; the right one copies neither. What is not copied leaves room, so that GC also runs less often: the copies differ by more than the pages that were spared.",
+  question: "To make room, flash must copy pages. Left, it copies even what its cache has overwritten: wasted. Right, the cache tells it at once.",
+  lead: "Flash cannot overwrite: new data goes to an empty page, and the old page becomes waste. Garbage collection (GC) copies what is still valid in a block, and erases it. Such copies cost time and wear flash out. Many are needless. Orange: the cache holds newer data, so that the page in flash is waste already. Green: the cache holds the same data, so that GC may drop the page. What is not copied leaves room, and GC runs less often: the copies differ by more than the pages that were spared. With few reads nearly all of that comes from early knowledge of overwrites; to ask the cache before a copy adds little, and more where most requests read.",
   slider: "Size of the cache",
-  left: "GC does not ask the cache",
-  leftSays: "every valid page of a victim is copied",
+  left: "without cooperation",
+  leftSays: "Orange: the cache has newer data already. GC copies the old data all the same.",
   chart: "waf",
-  valid: "valid",
-  same: "valid, and the cache has the same data",
-  newer: "valid, but the cache has newer data",
-  marked: "hatched: GC knows that",
+  tier: "the cache",
+  valid: "only flash has it: a copy is needed",
+  same: "the cache has the same data",
+  newer: "the cache has newer data: a copy is wasted",
+  told: "waste, known early: nobody copies it",
+  marked: "hatched: GC knows, and drops it",
   rows: [["pages copied by GC", "gc_copies_pages"], ["spared: newer in the cache", "gc_spared_pages"], ["spared: same in the cache", "gc_drops_pages"], ["of these, written later", "drop_rewrites_pages"]],
   scheme: (cache) => `cooperation = "none"\n[cache]\nsize = "${cache}%"\n`,
   named: (scheme, cache) => `${cooperates(scheme)}\n[cache]\nsize = "${cache}%"\n`,
@@ -80,12 +93,14 @@ const buffers = (cache: number): string =>
   `[cache]\nsize = "2%"\nvolatile = true\nread_allocate = false\n[host_buffer]\nsize = "${cache * BUFFER_KIB_PER_CENT}KiB"\ndirty_age_max = "1000000s"\n`;
 const shadow: Family = {
   ...cdm,
-  question: "Both drives write the same data. The right one knows which pages will soon be written again.",
-  left: "GC does not ask the buffers",
+  question: "To make room, flash must copy pages. Left, it copies even what a write buffer will soon replace. Right, it knows which.",
   lead: "A page whose newer data already waits in a write buffer is a shadow: its copy will be waste very soon.",
   slider: "Size of the host's write buffer",
-  same: "valid, and a buffer has the same data",
-  newer: "a shadow: still valid, but newer data waits in a buffer",
+  tier: "the write buffers of host and drive",
+  same: "a buffer has the same data",
+  newer: "a shadow: newer data waits in a buffer",
+  told: "",
+  marked: "hatched: GC knows that",
   rows: [["pages copied by GC", "gc_copies_pages"], ["of them to fast blocks", "shadows.fast_pages"], ["older twins discarded", "shadows.discarded_twins_pages"]],
   scheme: (cache) => `cooperation = "none"\n${buffers(cache)}`,
   named: (scheme, cache) => `${cooperates(scheme)}\n${buffers(cache)}`,
@@ -97,9 +112,11 @@ const hybrid: Family = {
   left: "a fixed share (FP-FCL)",
   leftSays: "as much is cached as the slider leaves",
   chart: "response",
+  tier: "",
   valid: "valid, and newer than on the disk",
   same: "valid, and the disk has the same data",
   newer: "",
+  told: "",
   marked: "",
   rows: [["write amplification", "waf_host"], ["pages copied by GC", "gc_copies_pages"], ["found in flash", "cache.hit_ratio"]],
   scheme: (left) => `[hybrid]\nscheme = { name = "fp-fcl", caching = "${100 - left}%" }\n${DISK}`,
@@ -118,7 +135,7 @@ model = { name = "constant", capacity = "24MiB" }
 `;
 
 export const SCHEMES = {
-  cdm: { title: "CDM", says: "Cooperative Data Management: GC copies no page that the cache holds", family: cdm },
+  cdm: { title: "CDM", says: "Rings: the cache has told of its newer data, so nobody copies the old. Green drops to the cache, which has the same.", family: cdm },
   "cdm-consistent": { title: "CDM, crash-consistent", says: "the same, and a power cut finds whole commits", family: cdm },
   "cdm-overwrites": { title: "CDM, overwrites alone", says: "flash learns at once that the cache holds newer data", family: cdm },
   "cdm-removable": { title: "CDM, removable pages alone", says: "only pages that are clean in the cache are dropped", family: cdm },
@@ -141,6 +158,9 @@ const BUFFER_KIB_PER_CENT = Math.round((BLOCKS * PAGES_PER_BLOCK * 4) / 100);
 
 export const FIRST: Choices = { workload: "hot-cold", scheme: "cdm", cache: 10, score: "", seed: 1 };
 
+/** The page opens where GC has been at work for a while. */
+export const FIRST_REQUESTS = 6000;
+
 /** The drives of the page. */
 export type Side = "left" | "right" | "own";
 
@@ -152,7 +172,7 @@ export function scenario(choices: Choices, side: Side, requests = 4_000_000_000)
   const isDatabase = choices.workload === "database";
   const workload = isDatabase
     ? `[workload]\ntrace = ["${DATABASE}"]\nremap = "dense"\nrepeat = 1_000_000\nrequests_max = ${requests}\n`
-    : `[workload.synthetic]\nrequests = ${requests}\nread_share = "30%"${family.space}\n${WORKLOADS[choices.workload].toml}\n`;
+    : `[workload.synthetic]\nrequests = ${requests}\nread_share = "${readShare(choices.workload)}"${family.space}\n${WORKLOADS[choices.workload].toml}\n`;
   return `name = "lab"
 seed = ${choices.seed}
 ${scheme}
