@@ -92,53 +92,23 @@ pub extern "C" fn step(requests: u32) -> u32 {
     })
 }
 
-/// Write words to the output, the lowest byte first.
-fn put(output: &mut Vec<u8>, words: impl Iterator<Item = u32>) {
-    *output = words.flat_map(u32::to_le_bytes).collect();
-}
-
-/// Write the numbers so far to the output, each of 64 bits: see [`Lab::numbers`].
+/// Write something of the run to the output: 0 its numbers so far, of 64 bits each; 1 its metrics (JSON); in words of 32 bits, the
+/// lowest byte first, 2 all pages, 3 the pages that another tier holds, 4 the victims since the last such call. Returns the pages of
+/// a block.
 #[unsafe(no_mangle)]
-pub extern "C" fn numbers() -> u32 {
+pub extern "C" fn look(what: u32) -> u32 {
+    fn bytes(words: impl Iterator<Item = u32>) -> Vec<u8> {
+        words.flat_map(u32::to_le_bytes).collect()
+    }
     with_lab(|lab, output| {
-        *output = lab.numbers().iter().flat_map(|number| number.to_le_bytes()).collect();
-        Ok(0)
-    })
-}
-
-/// Write the metrics so far to the output (JSON).
-#[unsafe(no_mangle)]
-pub extern "C" fn metrics() -> u32 {
-    with_lab(|lab, output| {
-        *output = lab.metrics().into_bytes();
-        Ok(0)
-    })
-}
-
-/// Write the words of all pages to the output; returns the pages of a block.
-#[unsafe(no_mangle)]
-pub extern "C" fn pages() -> u32 {
-    with_lab(|lab, output| {
-        put(output, lab.pages());
+        *output = match what {
+            0 => lab.numbers().iter().flat_map(|number| number.to_le_bytes()).collect(),
+            1 => lab.metrics().into_bytes(),
+            2 => bytes(lab.pages()),
+            3 => bytes(lab.held()),
+            _ => bytes(lab.take_victims().into_iter()),
+        };
         Ok(lab.pages_per_block())
-    })
-}
-
-/// Write the words of the pages that another tier holds to the output.
-#[unsafe(no_mangle)]
-pub extern "C" fn held() -> u32 {
-    with_lab(|lab, output| {
-        put(output, lab.held());
-        Ok(0)
-    })
-}
-
-/// Write the victims since the last call to the output.
-#[unsafe(no_mangle)]
-pub extern "C" fn victims() -> u32 {
-    with_lab(|lab, output| {
-        put(output, lab.take_victims().into_iter());
-        Ok(0)
     })
 }
 

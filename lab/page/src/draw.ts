@@ -19,14 +19,10 @@ export const isMarked = (word: number): boolean => (word & 0x30) !== 0;
 
 /** The colours of the page, as its style has them now. */
 export interface Palette {
-  ink: string;
   soft: string;
-  grid: string;
-  paper: string;
   kinds: Record<PageKind, string>;
   hatch: string;
   victim: string;
-  lines: readonly string[];
 }
 
 export function palette(root: Element): Palette {
@@ -34,14 +30,10 @@ export function palette(root: Element): Palette {
   const colour = (name: string): string => style.getPropertyValue(name).trim();
   const kinds = Object.fromEntries(KINDS.map((kind) => [kind, colour(`--page-${kind}`)])) as Record<PageKind, string>;
   return {
-    ink: colour("--ink"),
     soft: colour("--soft"),
-    grid: colour("--grid"),
-    paper: colour("--paper"),
     kinds,
     hatch: colour("--hatch"),
     victim: colour("--worse"),
-    lines: [colour("--series-0"), colour("--series-1"), colour("--series-3")],
   };
 }
 
@@ -82,48 +74,13 @@ export function paintPages(context: CanvasRenderingContext2D, words: Uint32Array
   words.forEach((word, at) => paintPage(context, kindOf(word), isMarked(word), place(at), colours));
 }
 
-/** A line of the chart. */
-export interface Line {
-  name: string;
-  course: readonly Point[];
-}
-
-/** Draw the courses of the measure, from 0 up. The lines are told apart by colour and by dash. */
-export function drawChart(canvas: HTMLCanvasElement, lines: readonly Line[], colours: Palette): void {
-  const { context, width, height } = fit(canvas);
-  const [left, right, top, bottom] = [34, 8, 10, 22];
-  const all = lines.flatMap((line) => line.course);
-  const most = Math.max(2, ...all.map((point) => point.value)) * 1.08;
-  const first = all.length > 0 ? Math.min(...all.map((point) => point.requests)) : 0;
-  const last = Math.max(first + 1000, ...all.map((point) => point.requests));
-  const x = (requests: number): number => left + ((requests - first) / (last - first)) * (width - left - right);
-  const y = (value: number): number => height - bottom - (value / most) * (height - top - bottom);
-  context.font = "12px system-ui, sans-serif";
-  context.textBaseline = "middle";
-  context.lineWidth = 1;
-  const step = most > 6 ? 2 : 1;
-  for (let value = 0; value <= most; value += step) {
-    context.strokeStyle = colours.grid;
-    context.beginPath();
-    context.moveTo(left, y(value));
-    context.lineTo(width - right, y(value));
-    context.stroke();
-    context.fillStyle = colours.soft;
-    context.textAlign = "right";
-    context.fillText(String(value), left - 6, y(value));
-  }
-  context.textAlign = "right";
-  context.fillText(`${last.toLocaleString("en")} requests`, width - right, height - 8);
-  lines.forEach((line, number) => {
-    context.strokeStyle = colours.lines[number]!;
-    context.lineWidth = 2;
-    context.setLineDash([[], [7, 4], [2, 3]][number]!);
-    context.beginPath();
-    line.course.forEach((point, index) => {
-      if (index === 0) context.moveTo(x(point.requests), y(point.value));
-      else context.lineTo(x(point.requests), y(point.value));
-    });
-    context.stroke();
-  });
-  context.setLineDash([]);
+/** Draw the courses of the measure as lines of an SVG, from 0 up; they are told apart by colour and by dash, which are the style's. */
+export function drawChart(svg: SVGSVGElement, courses: readonly (readonly Point[])[]): void {
+  const all = courses.flat();
+  const [top, last] = [Math.max(2, ...all.map(({ value }) => value)), Math.max(1000, ...all.map(({ requests }) => requests))];
+  const first = Math.min(last, ...all.map(({ requests }) => requests));
+  const line = (course: readonly Point[]): string => course.map(({ requests, value }) => `${(1000 * (requests - first)) / (last - first || 1)},${100 - (100 * value) / top}`).join(" ");
+  const steps = Array.from({ length: Math.floor(top) + 1 }, (_, value) => `<path d="M0 ${100 - (100 * value) / top}h1000"/>`).join("");
+  svg.innerHTML = steps + courses.map((course, at) => `<polyline class="course-${at}" points="${line(course)}"/>`).join("");
+  svg.nextElementSibling!.textContent = `from 0 to ${top.toFixed(1)}, a line for each whole number; after ${last.toLocaleString("en")} requests`;
 }

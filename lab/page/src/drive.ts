@@ -12,8 +12,9 @@ export interface Point {
   value: number;
 }
 
-/** The most points of a course: then every second one goes, and each stands for twice as many requests. */
-const POINTS_MAX = 240;
+/** The most points of a course, the newest, and the requests between two of them. */
+const POINTS_MAX = 400;
+const POINT_REQUESTS = 250;
 
 /** Run a scenario to its end; returns its metrics. */
 export async function finished(module: WebAssembly.Module, records: Uint8Array, scenario: string): Promise<object> {
@@ -28,7 +29,6 @@ export class Drive {
   course: Point[] = [];
   lastVictim: Victim | null = null;
   private before: Numbers;
-  private requestsAPoint = 250;
 
   private constructor(private readonly kernel: Kernel, private readonly measure: Measure) {
     this.before = kernel.numbers();
@@ -47,12 +47,12 @@ export class Drive {
     let left = requests;
     let met: Victim | null = null;
     while (left > 0) {
-      const due = this.before.requests + this.requestsAPoint - this.requests;
+      const due = this.before.requests + POINT_REQUESTS - this.requests;
       const served = this.kernel.step(Math.min(left, due));
       left = served === 0 ? 0 : left - served;
       this.requests += served;
       if (served === due) this.addPoint();
-      met = this.kernel.lastVictim() ?? met;
+      met = this.kernel.victims()[0] ?? met;
     }
     this.lastVictim = met ?? this.lastVictim;
     return met;
@@ -88,15 +88,7 @@ export class Drive {
     const value = this.measure === "waf" ? waf(this.before, now) : response(this.before, now);
     if (value !== null) this.course.push({ requests: now.requests, value });
     this.before = now;
-    if (this.course.length > POINTS_MAX) {
-      this.requestsAPoint *= 2;
-      const pairs = this.course;
-      this.course = [];
-      for (let at = 0; at + 1 < pairs.length; at += 2) {
-        const [first, second] = [pairs[at]!, pairs[at + 1]!];
-        this.course.push({ requests: second.requests, value: (first.value + second.value) / 2 });
-      }
-    }
+    if (this.course.length > POINTS_MAX) this.course.shift();
   }
 }
 

@@ -8,11 +8,7 @@ interface Exports {
   bring_records(): number;
   begin(): number;
   step(requests: number): number;
-  numbers(): number;
-  metrics(): number;
-  pages(): number;
-  held(): number;
-  victims(): number;
+  look(what: number): number;
   finish(): number;
 }
 
@@ -62,41 +58,35 @@ export class Kernel {
   }
 
   numbers(): Numbers {
-    this.checked(this.exports.numbers());
+    this.checked(this.exports.look(0));
     const numbers = new Float64Array(this.output().slice().buffer);
     return Object.fromEntries(NUMBERS.map((name, at) => [name, numbers[at]!])) as Numbers;
   }
 
   metrics(): Metrics {
-    this.checked(this.exports.metrics());
+    this.checked(this.exports.look(1));
     return JSON.parse(this.text()) as Metrics;
   }
 
   /** A word for each page, and the pages of a block. */
   pages(): { words: Uint32Array; perBlock: number } {
-    const perBlock = this.checked(this.exports.pages());
-    return { words: this.words(), perBlock };
+    return this.words(2);
   }
 
   /** A word for each page that another tier holds. */
   held(): Uint32Array {
-    this.checked(this.exports.held());
-    return this.words();
+    return this.words(3).words;
   }
 
-  /** The last victim since the last call that had valid pages. */
-  lastVictim(): Victim | null {
-    this.checked(this.exports.victims());
-    const words = this.words();
-    let last = -1;
-    for (let at = 0; at < words.length; at += 2 + words[at + 1]!) if (words[at + 1]! > 0) last = at;
-    if (last < 0) return null;
-    const pages = Array.from(words.subarray(last + 2, last + 2 + words[last + 1]!), (word) => ({
-      index: word & 0xffffff,
-      answer: ANSWERS[(word >>> 24) & 15]!,
-      held: word >>> 28,
+  /** The victims since the last call that had valid pages; the last one alone, if no more are asked for. */
+  victims(most = 1): Victim[] {
+    const { words } = this.words(4);
+    const places: number[] = [];
+    for (let at = 0; at < words.length; at += 2 + words[at + 1]!) if (words[at + 1]! > 0) places.push(at);
+    return places.slice(-most).map((at) => ({
+      block: words[at]!,
+      pages: Array.from(words.subarray(at + 2, at + 2 + words[at + 1]!), (word) => ({ index: word & 0xffffff, answer: ANSWERS[(word >>> 24) & 15]!, held: word >>> 28 })),
     }));
-    return { block: words[last]!, pages };
   }
 
   /** Serve what is left; returns the result document as text. */
@@ -114,8 +104,9 @@ export class Kernel {
     return new Uint8Array(this.exports.memory.buffer, this.exports.output(), this.exports.output_length());
   }
 
-  private words(): Uint32Array {
-    return new Uint32Array(this.output().slice().buffer);
+  private words(what: number): { words: Uint32Array; perBlock: number } {
+    const perBlock = this.checked(this.exports.look(what));
+    return { words: new Uint32Array(this.output().slice().buffer), perBlock };
   }
 
   private text(): string {

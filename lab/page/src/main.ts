@@ -10,7 +10,7 @@ import { connectTimeline } from "./timeline";
 import { $, number } from "./page";
 import { HOLD_MS, SCENE_MS, type Scene, drawScene, isLater, noteReturned, tally } from "./scene";
 import { type Choices, SCHEMES, type SchemeName, type Side, WORKLOADS, type WorkloadName, check, scenario } from "./scenario";
-import { STORIES, type Step } from "./stories";
+import { STORIES } from "./stories";
 
 declare const MODULE: string;
 declare const RECORDS: string;
@@ -42,7 +42,7 @@ interface Shown {
 
 let module: WebAssembly.Module;
 let records: Uint8Array;
-let state: State = read(location.hash);
+let state: State;
 let drives: Shown[] = [];
 let colours: Palette;
 let running = !still.matches;
@@ -57,7 +57,8 @@ let sceneDue = Number.POSITIVE_INFINITY;
 let countersFrom = 0;
 let hasStopped = false;
 let building = 0;
-let drawDue: number | undefined;
+/** Whether something has changed while the drives stand still. */
+let drawIsDue = false;
 let addressDue: ReturnType<typeof setTimeout> | undefined;
 
 function bytesOf(base64: string): Uint8Array {
@@ -132,34 +133,31 @@ function draw(time = HOLD_MS): void {
   $("#requests").textContent = number(right.requests);
   $("#time-value").textContent = number(right.requests);
   if (document.activeElement !== $("#time")) $<HTMLInputElement>("#time").value = String(right.requests);
-  const chart = $<HTMLCanvasElement>("#chart");
-  drawChart(chart, drives.map(({ side, drive }) => ({ name: side, course: drive.course })), colours);
+  const chart = $<SVGSVGElement>("#chart");
+  drawChart(chart, drives.map(({ drive }) => drive.course));
   if (!running) {
     const last = drives.map(({ side, drive }) => `${side} ${drive.course.at(-1)?.value.toFixed(2) ?? "nothing yet"}`);
     chart.setAttribute("aria-label", `${$("#chart-title").textContent}, after ${number(right.requests)} requests: ${last.join(", ")}`);
   }
 }
 
-/** Draw with the next frame: keys may come faster. */
-function drawSoon(): void {
-  drawDue ??= requestAnimationFrame(() => {
-    drawDue = undefined;
-    draw();
-  });
-}
-
 /** Put the state into the address: soon, since browsers refuse more than some tens of changes a second. */
 function remember(): void {
   state = { ...state, requests: drives[0]?.drive.requests ?? 0 };
-  addressDue ??= setTimeout(() => writeAddress(), ADDRESS_MS);
+  addressDue ??= setTimeout(writeAddress, ADDRESS_MS);
 }
 
-/** Write the address; as a step that the browser's way back undoes, if it is one. */
-function writeAddress(isStep = false): void {
+function writeAddress(): void {
   clearTimeout(addressDue);
   addressDue = undefined;
-  if (isStep && location.hash !== write(state)) history.pushState(null, "", write(state));
-  else history.replaceState(null, "", write(state));
+  history.replaceState(null, "", write(state));
+}
+
+/** Go to a state by its address, which the browser's way back leaves again. */
+function go(to: Partial<State>): void {
+  const address = write({ ...state, ...to });
+  if (location.hash === address) void openAddress();
+  else location.hash = address;
 }
 
 /** Let all drives serve the next requests. */
@@ -213,6 +211,8 @@ function frame(now: number): void {
   if (sceneFrom > 0) return playScene(now);
   if (!running) {
     shownSince = now;
+    if (drawIsDue) draw();
+    drawIsDue = false;
     return;
   }
   if (now > sceneDue) return toVictim();
@@ -236,11 +236,7 @@ function run(on: boolean): void {
   if (sceneFrom === 0) draw();
 }
 
-function change(choices: Partial<Choices>, requests = 0): void {
-  state = { ...state, choices: { ...state.choices, ...choices }, requests };
-  writeAddress(true);
-  void rebuild();
-}
+const change = (choices: Partial<Choices>, requests = 0): void => go({ choices: { ...state.choices, ...choices }, requests });
 
 function tell(): void {
   const story = STORIES[state.story];
@@ -248,7 +244,7 @@ function tell(): void {
   $("#stories").hidden = story !== undefined;
   document.querySelectorAll(".focus").forEach((one) => one.classList.remove("focus"));
   if (story === undefined) return;
-  const step: Step = story.steps[state.step]!;
+  const step = story.steps[state.step]!;
   $("#story-name").textContent = `${story.title} · ${story.paper}`;
   $("#story-title").textContent = `${state.step + 1} of ${story.steps.length}: ${step.title}`;
   $("#story-text").textContent = step.text;
@@ -257,23 +253,11 @@ function tell(): void {
   document.querySelectorAll(`[data-focus="${step.focus}"]`).forEach((one) => one.classList.add("focus"));
 }
 
-async function openStory(name: string, at: number): Promise<void> {
-  const story = STORIES[name];
-  if (story === undefined || at >= story.steps.length) {
-    state = { ...state, story: "", step: 0 };
-    tell();
-    remember();
-    return;
-  }
-  const step = story.steps[at]!;
-  state = { choices: { ...state.choices, ...step.choices }, requests: step.requests, story: name, step: at };
-  writeAddress(true);
-  running = false;
-  tell();
-  await rebuild();
-  run(step.runs === true && !still.matches);
-  if (step.focus === "victims") toVictim();
-  $("#story").scrollIntoView({ block: "nearest" });
+/** Go to a step of a story; after the last one the reader takes over. */
+function openStep(name: string, at: number): void {
+  const step = STORIES[name]?.steps[at];
+  if (step === undefined) go({ requests: drives[0]!.drive.requests, story: "", step: 0 });
+  else go({ choices: { ...state.choices, ...step.choices }, requests: step.requests, story: name, step: at });
 }
 
 async function gradeScore(): Promise<void> {
@@ -317,15 +301,17 @@ function share(): void {
   copy(location.href, isHere ? "The link is copied. It opens on this machine only; from # on it repeats the state on any copy of this page." : "The link is copied.");
 }
 
-/** Go to the state of an address that the reader follows or types. */
+/** Show the state of the address. */
 async function openAddress(): Promise<void> {
+  const wasRunning = running;
   state = read(location.hash);
-  tell();
-  const goesOn = running && state.requests === 0 && state.story === "";
   running = false;
+  tell();
   await rebuild();
-  run(goesOn);
-  $("#controls").scrollIntoView({ block: "nearest" });
+  const step = STORIES[state.story]?.steps[state.step];
+  run(!still.matches && (step ? step.runs === true : wasRunning && (state.requests === 0 || !location.hash)));
+  if (step?.focus === "victims" || !location.hash) toVictim();
+  if (step) $("#story").scrollIntoView({ block: "nearest" });
 }
 
 function connect(): void {
@@ -345,22 +331,22 @@ function connect(): void {
   on("#cache", "change", () => change({ cache: Number($<HTMLInputElement>("#cache").value) }));
   on("#score", "change", () => change({ score: $<HTMLInputElement>("#score").value.trim() }));
   on("#run", "click", () => run(!running));
-  on("#step", "click", () => { if (running) run(false); sceneFrom = 0; step(1); remember(); drawSoon(); });
+  on("#step", "click", () => { if (running) run(false); sceneFrom = 0; step(1); remember(); drawIsDue = true; });
   on("#victim", "click", () => { run(false); toVictim(); remember(); });
   on("#again", "click", () => change({}));
   on("#stop", "click", () => { hasStopped = true; });
   on("#time", "change", () => { run(false); change({}, Number($<HTMLInputElement>("#time").value)); });
   on("#speed", "input", () => { speed = Number($<HTMLInputElement>("#speed").value); tellSpeed(); });
-  on("#story-next", "click", () => void openStory(state.story, state.step + 1));
-  on("#story-back", "click", () => void openStory(state.story, state.step - 1));
-  on("#story-close", "click", () => void openStory("", 0));
+  on("#story-next", "click", () => openStep(state.story, state.step + 1));
+  on("#story-back", "click", () => openStep(state.story, state.step - 1));
+  on("#story-close", "click", () => openStep("", 0));
   on("#share", "click", share);
   for (const event of ["pointerdown", "keydown"]) addEventListener(event, () => { sceneDue = Number.POSITIVE_INFINITY; });
   for (const [name, story] of Object.entries(STORIES)) {
     const button = document.createElement("button");
     button.textContent = story.title;
     button.title = story.paper;
-    button.addEventListener("click", () => void openStory(name, 0));
+    button.addEventListener("click", () => openStep(name, 0));
     $("#stories").append(button);
   }
   document.addEventListener("keydown", (event) => {
@@ -407,13 +393,10 @@ async function beginLab(): Promise<void> {
   module = await WebAssembly.compile(code as BufferSource);
   records = recorded;
   if (records.length === 0) $<HTMLSelectElement>("#workload").querySelector('[value="database"]')?.remove();
-  tell();
-  await rebuild();
   const isOpening = !location.hash;
-  run(running && (isOpening || state.requests === 0) && state.story === "");
+  await openAddress();
   shownSince = performance.now();
-  if (isOpening) sceneDue = shownSince;
-  if (isOpening) toVictim();
+  if (isOpening) sceneDue = shownSince + SCENE_MS + BETWEEN_MS;
   performance.mark("drawn");
   requestAnimationFrame(frame);
 }

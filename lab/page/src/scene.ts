@@ -97,7 +97,8 @@ function fitted(count: number, x: number, y: number, width: number, height: numb
   let best = { x, y, size: 0, across: 1 };
   for (let across = 1; across <= count; across++) {
     const size = Math.min(sizeMax, width / across, height / Math.ceil(count / across));
-    if (size >= best.size) best = { x, y, size, across };
+    const isEven = count % across === 0;
+    if (size > best.size * (isEven ? 0.9 : 1)) best = { x, y, size, across };
   }
   return best;
 }
@@ -153,8 +154,7 @@ export function drawScene(
   context.globalAlpha = 1;
   if (tier) {
     label(context, tier, 0, places.cache.y - 5, colours);
-    const known = scene === null || time < LATER_MS ? null : new Set(Array.from(heldNow, (word) => word >>> 8));
-    paintPages(context, held.map((word) => (known?.has(word >>> 8) === false ? 0 : 2 | word)), (at) => cellOf(places.cache, at), colours);
+    paintPages(context, held.map((word) => (scene?.returned.has(word >>> 8) ? 0 : 2 | word)), (at) => cellOf(places.cache, at), colours);
   }
   if (scene !== null && out < 1) {
     context.globalAlpha = 1 - out;
