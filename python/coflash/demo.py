@@ -27,8 +27,13 @@ if TYPE_CHECKING:
 SCENARIO = "demo"
 TRACE = Path("examples/traces/pgbench-oltp-400k.iolog.zst")
 BASELINE, RIVAL = "none", "cdm"
-SCHEMES = (BASELINE, "cdm-overwrites", "cdm-removable", RIVAL)
-"""With those between, so that what is saved is taken apart without a rest."""
+SCHEMES = {
+    BASELINE: BASELINE,
+    "cdm-overwrites": "cdm-overwrites",
+    "cdm-removable": '{ name = "cdm-removable", removable_weight = 1.0, rewrite_stream = "gc" }',
+    RIVAL: RIVAL,
+}
+"""The schemes with those between, alike in all else, so that what is saved is taken apart without a rest."""
 MIB = 2**20
 CACHE_SIZES_BYTES = (16 * MIB, 32 * MIB, 64 * MIB, 128 * MIB)
 QUICK_CACHE_SIZES_BYTES = (32 * MIB, 128 * MIB)
@@ -52,7 +57,7 @@ BACKGROUND = (
 def points(sizes_bytes: tuple[int, ...]) -> list[tuple[tuple[str, str], ...]]:
     """Return the points: no cache, then for each cache size all schemes."""
     sizes = [f"{size_bytes // MIB}MiB" for size_bytes in sizes_bytes]
-    cached = [(("cooperation", scheme), ("cache.size", size)) for size in sizes for scheme in SCHEMES]
+    cached = [(("cooperation", scheme), ("cache.size", size)) for size in sizes for scheme in SCHEMES.values()]
     return [(("cooperation", BASELINE), ("cache.size", "0B")), *cached]
 
 

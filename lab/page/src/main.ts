@@ -19,7 +19,7 @@ declare const RECORDS: string;
 const SPEEDS = [1, 10, 100, 1000, 10_000, Number.POSITIVE_INFINITY] as const;
 const FIRST_SPEED = 3;
 /** How long the drives run between two scenes, until the reader takes over. */
-const BETWEEN_MS = 8000;
+const BETWEEN_MS = 12_000;
 const ADDRESS_MS = 200;
 const COUNTERS_MS = 400;
 const VICTIM_REQUESTS_MAX = 4000;
@@ -61,12 +61,8 @@ let building = 0;
 let drawIsDue = false;
 let addressDue: ReturnType<typeof setTimeout> | undefined;
 
-function bytesOf(base64: string): Uint8Array {
-  return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-}
-
 async function unpacked(base64: string): Promise<Uint8Array> {
-  const stream = new Blob([bytesOf(base64) as BlobPart]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const stream = new Blob([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 

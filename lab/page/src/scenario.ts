@@ -1,6 +1,7 @@
 /** The drives of the page as scenarios: small enough to be seen whole. */
 
 import type { Measure } from "./drive";
+import words from "./words.json";
 
 /** The choices of the page. The address has them all, and the number of requests served. */
 export interface Choices {
@@ -33,29 +34,15 @@ export type WorkloadName = keyof typeof WORKLOADS;
 /** The share of a generated workload's requests that read. */
 export const readShare = (workload: WorkloadName): string => (workload === "reads" ? "90%" : "30%");
 
-/** The drives that a scheme is compared with, and how the page speaks of them. */
-interface Family {
-  /** What the page is about, in one sentence. */
-  question: string;
-  /** What the slider sets, and what that does. */
-  slider: string;
-  left: string;
-  leftSays: string;
-  /** What a reader needs to know who has never heard of it, after what garbage collection is. */
-  lead: string;
-  chart: Measure;
-  /** What is said of other valid pages. */
-  valid: string;
-  /** What is said of a page whose data another tier holds, or holds in a newer version, and of one of which GC knows that; empty
-   * where there is none. */
-  same: string;
-  newer: string;
-  told: string;
-  marked: string;
-  /** The tier below the blocks in the picture; empty if it is not drawn. */
-  tier: string;
-  /** Counters beside a drive: what they are called, and their paths in the metrics. */
-  rows: readonly (readonly [string, string])[];
+/** How the page speaks of the drives of a family: its question, what the slider sets, the left drive, what a reader needs to know who
+ * has never heard of it; what is said of a valid page, and of one whose data another tier holds, or holds in a newer version, of one
+ * that is waste by early knowledge, and of what GC knows (empty where there is none of it); the tier below the blocks (empty if it is
+ * not drawn); and the counters with their paths in the metrics. */
+type Words = Omit<(typeof words)["cdm"], "chart" | "rows"> & { chart: Measure; rows: readonly (readonly [string, string])[] };
+const WORDS = words as unknown as Record<keyof typeof words, Words>;
+
+/** The drives of a family of schemes, and its words. */
+interface Family extends Words {
   /** The left drive's own scheme. */
   scheme: (slider: number) => string;
   /** Where the name of the right drive's scheme goes. */
@@ -70,19 +57,7 @@ const FILLED = '[precondition]\nfill = "random"\nrandom_passes = 1.0\n';
 const cooperates = (scheme: string): string => `cooperation = "${scheme}"`;
 
 const cdm: Family = {
-  question: "To make room, flash must copy pages. Left, it copies even what its cache has overwritten: wasted. Right, the cache tells it at once.",
-  lead: "Flash cannot overwrite: new data goes to an empty page, and the old page becomes waste. Garbage collection (GC) copies what is still valid in a block, and erases it. Such copies cost time and wear flash out. Many are needless. Orange: the cache holds newer data, so that the page in flash is waste already. Green: the cache holds the same data, so that GC may drop the page. What is not copied leaves room, and GC runs less often: the copies differ by more than the pages that were spared. With few reads nearly all of that comes from early knowledge of overwrites; to ask the cache before a copy adds little, and more where most requests read.",
-  slider: "Size of the cache",
-  left: "without cooperation",
-  leftSays: "Orange: the cache has newer data already. GC copies the old data all the same.",
-  chart: "waf",
-  tier: "the cache",
-  valid: "only flash has it: a copy is needed",
-  same: "the cache has the same data",
-  newer: "the cache has newer data: a copy is wasted",
-  told: "waste, known early: nobody copies it",
-  marked: "hatched: GC knows, and drops it",
-  rows: [["pages copied by GC", "gc_copies_pages"], ["spared: newer in the cache", "gc_spared_pages"], ["spared: same in the cache", "gc_drops_pages"], ["of these, written later", "drop_rewrites_pages"]],
+  ...WORDS.cdm,
   scheme: (cache) => `cooperation = "none"\n[cache]\nsize = "${cache}%"\n`,
   named: (scheme, cache) => `${cooperates(scheme)}\n[cache]\nsize = "${cache}%"\n`,
   spare: '{ share = "15%", definition = "over_provisioning" }',
@@ -93,32 +68,12 @@ const buffers = (cache: number): string =>
   `[cache]\nsize = "2%"\nvolatile = true\nread_allocate = false\n[host_buffer]\nsize = "${cache * BUFFER_KIB_PER_CENT}KiB"\ndirty_age_max = "1000000s"\n`;
 const shadow: Family = {
   ...cdm,
-  question: "To make room, flash must copy pages. Left, it copies even what a write buffer will soon replace. Right, it knows which.",
-  lead: "A page whose newer data already waits in a write buffer is a shadow: its copy will be waste very soon.",
-  slider: "Size of the host's write buffer",
-  tier: "the write buffers of host and drive",
-  same: "a buffer has the same data",
-  newer: "a shadow: newer data waits in a buffer",
-  told: "",
-  marked: "hatched: GC knows that",
-  rows: [["pages copied by GC", "gc_copies_pages"], ["of them to fast blocks", "shadows.fast_pages"], ["older twins discarded", "shadows.discarded_twins_pages"]],
+  ...WORDS.shadow,
   scheme: (cache) => `cooperation = "none"\n${buffers(cache)}`,
   named: (scheme, cache) => `${cooperates(scheme)}\n${buffers(cache)}`,
 };
 const hybrid: Family = {
-  question: "Both drives are a flash cache before the same disk. The right one caches less, to have room for garbage collection.",
-  lead: "The fuller flash is, the more it copies, and requests wait. A flash cache has a choice that a drive has not: it may hold less. Then the slow disk is asked more often, and GC copies less.",
-  slider: "Space that the left drive leaves to GC",
-  left: "a fixed share (FP-FCL)",
-  leftSays: "as much is cached as the slider leaves",
-  chart: "response",
-  tier: "",
-  valid: "valid, and newer than on the disk",
-  same: "valid, and the disk has the same data",
-  newer: "",
-  told: "",
-  marked: "",
-  rows: [["write amplification", "waf_host"], ["pages copied by GC", "gc_copies_pages"], ["found in flash", "cache.hit_ratio"]],
+  ...WORDS.hybrid,
   scheme: (left) => `[hybrid]\nscheme = { name = "fp-fcl", caching = "${100 - left}%" }\n${DISK}`,
   named: (scheme) => `[hybrid]\nscheme = "${scheme}"\n${DISK}`,
   spare: '{ share = "8%", definition = "spare_of_physical" }\nsummary = "on"\nshared_streams = [["host", "evict", "gc"]]',

@@ -86,15 +86,14 @@ function alone(place) {
   if (all && copies) $("#answer").textContent = `Of 100 pages programmed, ${Math.round((100 * copies) / all)} are copies by GC.`;
 }
 
-// The answer in a sentence: what changed most, and which part of the change did most of it.
+// The answer in a sentence: what changed most, and which parts of the change did most of it.
 /** @type {(cards: string[], steps: Step[]) => string} */
 function answered(cards, steps) {
   if (!question) return "";
   const { key, from, to } = question;
-  const whole = steps.reduce((sum, { by }) => sum + by, 0);
-  const largest = steps.reduce((one, other) => (Math.abs(other.by) > Math.abs(one.by) ? other : one), { label: "", by: 0 });
-  const part = whole && largest.by / whole > 0 ? ` ${show(largest.by / whole, "share")} of the difference in flash programs: ${largest.label}.` : "";
-  return `With ${key.label} ${key.texts[to]} in place of ${key.texts[from]}: ${cards.slice(0, 3).join(", ") || "none of these measures changes"}.${part}`;
+  const largest = [...steps].sort((one, other) => Math.abs(other.by) - Math.abs(one.by)).slice(0, 2).filter(({ by }) => Math.abs(by) >= 0.5);
+  const parts = largest.map(({ label, by }) => `${label} ${by < 0 ? "−" : "+"}${grouped(Math.abs(Math.round(by)))}`).join(", ");
+  return `With ${key.label} ${key.texts[to]} in place of ${key.texts[from]}: ${cards.slice(0, 3).join(", ") || "none of these measures changes"}.${parts && ` Flash programs, by the ${largest.length < steps.length ? "largest parts" : "parts"} of the change: ${parts}.`}`;
 }
 
 function fillFindings() {
