@@ -97,7 +97,7 @@ def told(browser: WebDriver, step: int) -> None:
 def opened(browser: WebDriver, address: str) -> None:
     """Waits until the page shows the state of an address."""
     until(lambda: f"{address}&".endswith(f"requests={served(browser)}&"))
-    assert f"scheme={run(browser, 'return document.querySelector(`#scheme`).value')}&" in address
+    until(lambda: f"scheme={run(browser, 'return document.querySelector(`#scheme`).value')}&" in address)
 
 
 def press(browser: WebDriver, *keys: str) -> None:

@@ -17,7 +17,6 @@ declare const RECORDS: string;
 
 /** Requests a second. The last is as many as the machine can. */
 const SPEEDS = [1, 10, 100, 1000, 10_000, Number.POSITIVE_INFINITY] as const;
-const FIRST_SPEED = 3;
 /** How long the drives run between two scenes, until the reader takes over. */
 const BETWEEN_MS = 12_000;
 const ADDRESS_MS = 200;
@@ -46,7 +45,7 @@ let state: State;
 let drives: Shown[] = [];
 let colours: Palette;
 let running = !still.matches;
-let speed = FIRST_SPEED;
+let speed = 3;
 let owed = 0;
 let burst = 500;
 let shownSince = 0;
@@ -66,8 +65,8 @@ async function unpacked(base64: string): Promise<Uint8Array> {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** Make the drives of the choices anew, at the request of the state. */
-async function rebuild(): Promise<void> {
+/** Make the drives of the choices anew, at the request of the state. Returns false if others are asked for meanwhile. */
+async function rebuild(): Promise<boolean> {
   const turn = ++building;
   const sides: Side[] = state.choices.score ? ["left", "right", "own"] : ["left", "right"];
   const made: Shown[] = [];
@@ -82,7 +81,7 @@ async function rebuild(): Promise<void> {
     }
   }
   await serve(made.map(({ drive }) => drive), state.requests, () => turn === building && !hasStopped);
-  if (turn !== building) return;
+  if (turn !== building) return false;
   drives = made;
   for (const part of ["#own", "#own-line", "#own-column"]) $(part).hidden = made.length < 3;
   document.body.classList.toggle("two", made.length < 3);
@@ -91,6 +90,7 @@ async function rebuild(): Promise<void> {
   [owed, sceneFrom] = [0, 0];
   label(state.choices);
   draw();
+  return true;
 }
 
 /** Let new drives serve requests. It may take long: the browser draws meanwhile, and the reader may stop it. */
@@ -151,6 +151,9 @@ function writeAddress(): void {
 
 /** Go to a state by its address, which the browser's way back leaves again. */
 function go(to: Partial<State>): void {
+  // What is due is of the state that is left.
+  clearTimeout(addressDue);
+  addressDue = undefined;
   const address = write({ ...state, ...to });
   if (location.hash === address) void openAddress();
   else location.hash = address;
@@ -246,7 +249,10 @@ function tell(): void {
   $("#story-text").textContent = step.text;
   $<HTMLButtonElement>("#story-back").disabled = state.step === 0;
   $("#story-next").textContent = state.step + 1 === story.steps.length ? "Done" : "Next";
-  document.querySelectorAll(`[data-focus="${step.focus}"]`).forEach((one) => one.classList.add("focus"));
+  const focused = document.querySelectorAll(`[data-focus="${step.focus}"]`);
+  focused.forEach((one) => one.classList.add("focus"));
+  // The words stand before what they speak of.
+  (focused[0]!.closest(".pair") ?? focused[0]!).before($("#story"));
 }
 
 /** Go to a step of a story; after the last one the reader takes over. */
@@ -303,7 +309,7 @@ async function openAddress(): Promise<void> {
   state = read(location.hash);
   running = false;
   tell();
-  await rebuild();
+  if (!(await rebuild())) return;
   const step = STORIES[state.story]?.steps[state.step];
   run(!still.matches && (step ? step.runs === true : wasRunning && (state.requests === 0 || !location.hash)));
   if (step?.focus === "victims" || !location.hash) toVictim();

@@ -40,7 +40,8 @@ export function label(choices: Choices): void {
   $<HTMLSelectElement>("#scheme").value = choices.scheme;
   $<HTMLInputElement>("#cache").value = String(choices.cache);
   $("#cache-value").textContent = `${choices.cache} %`;
-  $<HTMLInputElement>("#score").value = choices.score;
+  // Not while it is written.
+  if (document.activeElement !== $("#score")) $<HTMLInputElement>("#score").value = choices.score;
   $<HTMLTextAreaElement>("#toml").value = scenario(choices, "right");
   $("#workload-says").textContent = `${WORKLOADS[choices.workload].title}: ${WORKLOADS[choices.workload].says}; ${readShare(choices.workload)} of requests read`;
   $("#chart-title").textContent = family.chart === "waf" ? "Write amplification: flash pages written for each page that the computer writes" : "Mean response time, in milliseconds";
