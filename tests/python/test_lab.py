@@ -198,18 +198,21 @@ def test_what_shows_records_needs_no_kernel(monkeypatch: pytest.MonkeyPatch, tmp
         lab.page()
 
 
-@pytest.mark.parametrize("arguments", [[], ["--no-browser"]])
-def test_the_command_opens_the_browser_unless_told_not_to(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str]
+@pytest.mark.parametrize("screen", [True, False])
+def test_the_command_opens_the_browser_where_there_is_a_screen(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, screen: bool
 ) -> None:
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setenv("DISPLAY", ":0") if screen else monkeypatch.delenv("DISPLAY", raising=False)
     opened: list[str] = []
     (tmp_path / "lab.html").write_text("page", "utf-8")
     monkeypatch.setattr(lab, "BROUGHT", tmp_path / "lab.html")
     monkeypatch.setattr("webbrowser.open", opened.append)
     monkeypatch.setattr("http.server.ThreadingHTTPServer.serve_forever", lambda _: None)
-    done = CliRunner().invoke(app, ["lab", *arguments])
+    done = CliRunner().invoke(app, ["lab"])
     assert done.exit_code == 0
-    assert opened == ([] if arguments else [done.output.split()[0]])
+    assert opened == ([done.output.split()[0]] if screen else [])
 
 
 def test_the_drives_are_drawn_soon_and_stand_still_for_a_reader_who_wants_no_motion(

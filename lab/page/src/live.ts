@@ -24,8 +24,7 @@ export const servedDevice = (hash: string): string | null => new URLSearchParams
 /** Show recorded runs, and nothing else: no kernel is needed. */
 export function showRecords(title = "What flash did in a recorded run"): void {
   document.body.classList.add("records");
-  document.title = title;
-  $("#question").textContent = title;
+  document.title = $("#question").textContent = title;
   $<HTMLDetailsElement>("#recorded-run").open = true;
 }
 

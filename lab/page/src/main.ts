@@ -120,8 +120,7 @@ function draw(time = HOLD_MS): void {
     const shown = sceneFrom > 0 ? scene : null;
     const { gc_copies_pages: copied, wasted_pages: wasted } = drive.numbers();
     drawScene(canvas, drive.pages(), drive.held(), { scene: shown, time, lastBlock: drive.lastVictim?.block ?? null, tier: family.tier, colours });
-    if (shown) tellCopies(side, tally(shown, time), "of this block");
-    else tellCopies(side, { copied, wasted }, "so far");
+    tellCopies(side, shown ? tally(shown, time) : { copied, wasted }, shown ? "of this block" : "so far");
     if (tells) tellCounters(side, drive, state.choices, !running);
   }
   const [left, right] = [drives[0]!.drive.numbers(), drives[1]!.drive.numbers()];
