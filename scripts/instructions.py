@@ -67,14 +67,17 @@ class Cost(NamedTuple):
 
 
 def costs_by_file(text: str) -> Counter[str]:
-    """Sum the instructions of each source file in what callgrind wrote; what a call costs belongs to the called."""
+    """Sum the instructions of the functions of each source file in what callgrind wrote.
+
+    What is inlined belongs to the function around it, and what a call costs to the function that is called.
+    """
     names: dict[str, str] = {}
     costs: Counter[str] = Counter()
     file, called = "", False
     for line in text.splitlines():
-        if match := re.match(r"(c?)f[lie]=\((\d+)\)(?: (.*))?", line):
+        if match := re.match(r"(fl|fi|fe|cfi|cfl)=\((\d+)\)(?: (.*))?", line):
             name = names.setdefault(match[2], match[3] or "")
-            file = file if match[1] else name
+            file = name if match[1] == "fl" else file
         elif line.startswith("calls="):
             called = True
         elif re.match(r"[0-9+*-]", line):
