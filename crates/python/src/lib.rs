@@ -103,6 +103,20 @@ impl Scenario {
         scale.parse().and_then(|scale| self.0.scaled(scale)).map(Self).map_err(refused)
     }
 
+    fn exporting(&self, pages_per_die: u64) -> Self {
+        Self(self.0.exporting(pages_per_die))
+    }
+
+    fn of_dies(&self, dies: u32) -> PyResult<Self> {
+        self.0.of_dies(dies).map(Self).map_err(refused)
+    }
+
+    /// Its dies, the pages that each exports, and those of a block for data.
+    fn sizes(&self) -> (u32, u64, u64) {
+        let (flash, ftl) = (&self.0.flash, &self.0.ftl);
+        (flash.dies(), ftl.logical_pages_per_die(flash), ftl.data_pages_per_block(flash))
+    }
+
     fn to_toml(&self) -> String {
         self.0.to_toml()
     }
@@ -247,7 +261,7 @@ impl PyRunResult {
 
 #[pyfunction]
 fn scaled_keys() -> Vec<&'static str> {
-    SCALED_KEYS.iter().map(|(key, _)| *key).collect()
+    SCALED_KEYS.iter().flat_map(|(_, keys)| keys.split(' ')).collect()
 }
 
 #[pyfunction]

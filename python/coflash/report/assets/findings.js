@@ -88,7 +88,7 @@ function fillFindings() {
     const mean = changes.reduce((sum, one) => sum + one, 0) / changes.length;
     const [least, most] = [Math.min(...changes), Math.max(...changes)];
     const [low, high] = ofSeeds ? confidence(changes, mean, metric.bin_width * (1 + mean), -1) : [least, most];
-    return el("div", { class: "card" }, el("dt", {}, metric.label), changeCell(showChange(mean), verdict(metric.better, mean), "dd"),
+    return el("div", { class: "card" }, el("dt", {}, metric.label), changeCell(showChange(mean), verdict(metric.better, low * high > 0 ? mean : null), "dd"),
       el("dd", {}, ofSeeds ? `[${showChange(low)}, ${showChange(high)}]` : changes.length > 1 ? `${showChange(low)} … ${showChange(high)}` : " "));
   }).filter(Boolean);
   $(".cards", place).replaceChildren(...cards);
