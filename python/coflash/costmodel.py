@@ -7,7 +7,7 @@ and update cost of flash memory cache in hybrid storage systems", FAST 2012:
 - ``r``: read cache / caching space. The rest is write cache.
 - ``u'``: valid pages / pages of the block that is cleaned, `victim_utilisation`.
 
-All results are in microseconds. The simulated cache divides its flash by the same functions.
+All results are in microseconds. The simulated cache divides its flash by the same equations.
 
 Examples:
     >>> from coflash import costmodel
@@ -17,13 +17,14 @@ Examples:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
-from coflash import _core
 from coflash._core import CoflashError
+from coflash.roots import root
 
 __all__ = ["Costs", "Demand", "Partition", "victim_utilisation", "zipf_hit_rates"]
 
@@ -34,7 +35,11 @@ def victim_utilisation(u: float) -> float:
     Raises:
         CoflashError: u is outside 0 to 1.
     """
-    return _core.victim_utilisation(u)
+    _check("u", u, 0.0, 1.0)
+    if u in (0.0, 1.0):
+        return float(u)
+    low = math.exp(-1 / u)  # below it: (u' - 1) / ln u' < -1 / ln u'
+    return root(lambda valid: (valid - 1) / math.log(valid) - u if valid < 1 else 1 - u, low, 1.0) if low else 0.0
 
 
 def zipf_hit_rates(exponent: float, working_set: float, segment: float = 0.01) -> list[float]:
@@ -73,6 +78,20 @@ class Demand:
     segment: float = 0.01
     """The size of a segment as a share of flash."""
 
+    def check(self) -> None:
+        """Check the rates.
+
+        Raises:
+            CoflashError: A rate is outside 0 to 1, hit rates fall, or a segment is empty.
+        """
+        for name in ("reads", "writes", "reads_of_write_hits"):
+            _check(name, getattr(self, name), 0.0, 1.0)
+        _check("segment", self.segment, math.ulp(0.0), 1.0)
+        for name in ("read_hit_rates", "write_hit_rates"):
+            rates = [0.0, *getattr(self, name), 1.0]
+            if rates != sorted(rates):
+                raise CoflashError(f"{name}: rates from 0 to 1 that never fall are allowed")
+
 
 class Partition(NamedTuple):
     """A division of flash."""
@@ -106,15 +125,64 @@ class Costs:
 
     def write_us(self, u: float) -> float:
         """Return C_PW, the cost of a program with its share of cleaning: equation 4. It may be infinite."""
-        return _core.cost_of_write(self, u)
+        for name, value in asdict(self).items():
+            _check(name, value, 1 if name in ("pages_per_block", "bandwidth_bytes_per_s") else 0, 1e12)
+        valid = victim_utilisation(u)
+        cleaned = valid * self.pages_per_block * self.page_copy_us + self.block_erase_us
+        return cleaned / ((1 - valid) * self.pages_per_block) + self.page_program_us if valid < 1 else math.inf
 
     def hybrid_us(self, demand: Demand, u: float, r: float) -> float:
-        """Return C_HY(u, r), the mean cost of a page request: equation 6."""
-        return _core.cost_of_request(self, demand, u, r)
+        """Return C_HY(u, r), the mean cost of a page request: equations 5 and 6."""
+        demand.check()
+        _check("r", r, 0.0, 1.0)
+        return self._divided_us(demand, u, r, self.write_us(u))
+
+    def _divided_us(self, demand: Demand, u: float, r: float, write_us: float) -> float:
+        """Return the mean cost, given C_PW. A class without requests costs nothing, even if its cost is infinite."""
+        transfer_us = self.page_bytes / self.bandwidth_bytes_per_s * 1e6
+        hit, write_hit = (
+            _at(demand.read_hit_rates, u * r / demand.segment),
+            _at(demand.write_hit_rates, u * (1 - r) / demand.segment),
+        )
+        read = hit * self.page_read_us + (1 - hit) * (self.read_positioning_us + transfer_us + write_us)
+        to_disk_us, destage_us = self.write_positioning_us + transfer_us, 0.0
+        if self.write_through:
+            write_us += to_disk_us
+        else:
+            destage_us = self.page_read_us + to_disk_us
+        reads = demand.reads_of_write_hits
+        of_hit = (1 - reads) * write_us + reads * self.page_read_us
+        write = (1 - write_hit) * (destage_us + write_us) + write_hit * of_hit
+        return sum(cost * share for cost, share in ((read, demand.reads), (write, demand.writes)) if share)
 
     def best(self, demand: Demand, step: float = 1 / 16, u_max: float = 1.0) -> Partition:
         """Find the division of least cost (algorithm 1): u from a step to below 1, at most ``u_max``; r from 0 to 1."""
-        return Partition(*_core.least_cost(self, demand, step, u_max))
+        _check("step", step, math.ulp(0.0), math.nextafter(1.0, 0.0))
+        _check("u_max", u_max, step, 1.0)
+        demand.check()
+        shares = [number * step for number in range(1, 1 + int(1 / step + 1e-9))]
+        found = None
+        for u in (u for u in shares if u < 1 - step * 1e-9 and u <= u_max + step * 1e-9):
+            write_us = self.write_us(u)
+            for r in (0.0, *(min(share, 1.0) for share in shares)):
+                cost = self._divided_us(demand, u, r, write_us)
+                found = found if found and found.cost_us <= cost else Partition(u, r, cost)
+        assert found, "the step itself is allowed"
+        return found
+
+
+def _check(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        ends = f"{low:g} to {high:g}" if low != math.ulp(0.0) else f"above 0 and up to {high:g}"
+        raise CoflashError(f"{name} is {value:g}; {ends} is allowed")
+
+
+def _at(hit_rates: Sequence[float], place: float) -> float:
+    """Return the hit rate of a cache of so many segments: linear between whole ones, constant beyond the last."""
+    rates = [0.0, *hit_rates]
+    before = min(int(place), len(rates) - 1)
+    after = min(before + 1, len(rates) - 1)
+    return rates[before] + (rates[after] - rates[before]) * min(place - before, 1.0)
 
 
 READS_EXAMPLE = Demand(1.0, 0.0, zipf_hit_rates(1.2, 1.2))

@@ -2,7 +2,6 @@
 //! in `_core.pyi`.
 #![allow(missing_docs, reason = "documented on the Python side")]
 
-mod costmodel;
 #[cfg(unix)]
 mod device;
 mod external;
@@ -401,8 +400,6 @@ mod _core {
         Ok(())
     }
 
-    #[pymodule_export]
-    use crate::costmodel::{cost_of_request, cost_of_write, least_cost, solve};
     #[cfg(unix)]
     #[pymodule_export]
     use crate::device::{

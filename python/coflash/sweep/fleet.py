@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from coflash._core import CoflashError, quantity
+from coflash._core import CoflashError, hint, quantity
 from coflash.files import remote
 from coflash.measures.measure import CAUSES, Measure
 from coflash.quantity import counted, show
@@ -30,10 +30,13 @@ from coflash.sweep.plan import Plan, Point, refusal
 from coflash.table import Table
 from coflash.terminal import errors
 from coflash.text_table import TextTable
-from coflash.trace import Options, Paths, paths
-from coflash.trace.volumes import Volume, documents, of_files, split, touched_pages
+from coflash.trace import Options, Paths, head, paths
+from coflash.trace.volumes import Volume, documents, of_each, of_files, split, touched_pages
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
     from coflash.charts import Format
 
 By = Literal["volume", "file"]
@@ -65,7 +68,7 @@ class Spread(NamedTuple):
         return [f"{self.volumes:,}", text(self.mean), f"{text(low)} … {text(high)}", *map(text, self.percentiles)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fleet(Finding):
     """A finished fleet."""
 
@@ -79,6 +82,29 @@ class Fleet(Finding):
     """What the least device of the scenario exports, in pages of 4 KiB."""
     sweep: Sweep
     """The runs; the points have a value `volume`."""
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """Why files cannot be read, which were skipped."""
+
+    def __repr__(self) -> str:
+        return f"<Fleet of {self.count} in {self.sweep.place}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(table.html() for table in self.tables())
+
+    def to_pandas(self, *measures: str) -> pd.DataFrame:
+        """Convert [`table`][coflash.sweep.fleet.Fleet.table] to a `pandas.DataFrame`."""
+        return self.table(*measures).to_pandas()
+
+    def to_polars(self, *measures: str) -> pl.DataFrame:
+        """Convert [`table`][coflash.sweep.fleet.Fleet.table] to a `polars.DataFrame`."""
+        return self.table(*measures).to_polars()
+
+    @property
+    def count(self) -> str:
+        """The number of volumes with a device, and of all: 298 of 300 volumes."""
+        every = len(self.volumes) + len(self.left_out) + len(self.unread)
+        some = "" if every == len(self.volumes) else f"{len(self.volumes):,} of "
+        return some + counted(every, "volume")
 
     @cached_property
     def designs(self) -> list[dict[str, str]]:
@@ -187,6 +213,7 @@ class Fleet(Finding):
             return {"volumes": counted(len(names), "volume"), "names": ", ".join(names[:4]) + more}
 
         said = [say("left out", **some(self.left_out))] if self.left_out else []
+        said += [say("unread", problem=problem) for problem in self.unread.values()]
         if larger := self.larger:
             most = self.least_pages / min(one.footprint_pages for one in larger)
             said.append(say("larger", least=show(_PAGE_BYTES * self.least_pages, "bytes"), most=most, **some(larger)))
@@ -208,7 +235,7 @@ class Fleet(Finding):
 
     def stored(self) -> list[str]:
         """Say where the runs are."""
-        return self.sweep.stored(f" of {counted(len(self.volumes), 'volume')}")
+        return self.sweep.stored(f" of {self.count}")
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -260,6 +287,7 @@ class Fleet(Finding):
         return {
             "volumes": [asdict(one) for one in self.volumes],
             "left_out": [one.name for one in self.left_out],
+            "unread": self.unread,
             "points": self.designs,
             "whole": self.whole,
             "measures": {
@@ -308,21 +336,27 @@ def fleet(
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
     read, files, base, place = options or {}, paths(traces), Scenario.of(scenario), Place(on)
+    if by not in get_args(By):
+        raise CoflashError(f'by: "{by}" was given{hint(str(by), get_args(By))}')
+    assignments = points_of(vary, "grid", 0, 0)
+    least = _least_pages(base, assignments)
     if twice := next((file for file in files if files.count(file) > 1), None):
         msg = f"fleet: {twice} was given twice; each file is allowed once"
         raise CoflashError(msg)
     store = store_at(out)
     folders = documents(files)
     how: Options = {}  # of files that are taken as they are
+    unread: Mapping[str, str] = {}
     if by == "file" or all(folders.values()):
-        found, how = of_files(folders, read), read
+        (found, unread), how = of_files(folders, read), read
         base = base.with_({f"workload.trace_options.{key}": value for key, value in read.items()})
     else:
         from coflash.runs.progress import shown  # needs rich
 
         parts, workers = f"{out}/{VOLUMES}" if volumes is None else volumes, place.workers if place.is_here else None
+        _, unread = of_each(files, lambda file: head(file, 1, read), read)
         with shown("reading") if progress else nullcontext(None) as reading:
-            found = split(traces, parts, read, reading, workers)
+            found = split([file for file in files if file not in unread], parts, read, reading, workers)
     writers = [one for one in found if one.written_bytes]
     if not writers:
         none = f"none of {counted(len(found), 'volume')} writes"
@@ -332,8 +366,7 @@ def fleet(
     if twice := next((name for name in names if names.count(name) > 1), None):
         msg = f'fleet: two volumes have the name "{twice}": split the files apart, or rename one'
         raise CoflashError(msg)
-    assignments = points_of(vary, "grid", 0, 0)
-    least, needed = _least_pages(base, assignments), _needed_pages(base, assignments, writers, how)
+    needed = _needed_pages(base, assignments, writers, how)
     rows = []
     for one in writers:
         is_shared = not place.is_here and not remote.is_url(one.file)
@@ -348,7 +381,7 @@ def fleet(
         for point, values in zip(row, designs, strict=True)
     ]
     done = swept(Plan(tuple(points)), store, place, errors() if progress else None)
-    return Fleet(tuple(writers), tuple(one for one in found if not one.written_bytes), needed, least, done)
+    return Fleet(tuple(writers), tuple(one for one in found if not one.written_bytes), needed, least, done, unread)
 
 
 def _points(

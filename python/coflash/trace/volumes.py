@@ -8,24 +8,26 @@ import os
 import shlex
 import tempfile
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from coflash import _core
 from coflash._core import CoflashError, __version__
 from coflash.files import atomic_write, remote
 from coflash.files.digest import check_lasting, digest_of
 from coflash.files.kept import fetched
+from coflash.quantity import counted
 from coflash.trace import Options, Paths, Progress, info, paths, settings_of
 from coflash.trace.trace_info import TraceInfo
 
 DOCUMENT = "volumes.json"
 _PAGE = "4KiB"
 _NO_OPTIONS: Options = {}
+_Given, _Found = TypeVar("_Given", bound=Hashable), TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -248,15 +250,44 @@ def documents(files: Iterable[str]) -> dict[str, dict[str, Any] | None]:
     return found
 
 
-def of_files(files: Mapping[str, dict[str, Any] | None], options: Options = _NO_OPTIONS) -> tuple[Volume, ...]:
+def of_files(
+    files: Mapping[str, dict[str, Any] | None], options: Options = _NO_OPTIONS
+) -> tuple[tuple[Volume, ...], dict[str, str]]:
     """Take each file as a volume, named after the file; a folder of volumes, which has a document, stands for its own.
 
+    Returns:
+        The volumes, and why other files cannot be read, if those are skipped.
+
     Raises:
-        CoflashError: A file cannot be read.
+        CoflashError: Files cannot be read; all are named.
     """
     volumes = [one for file, document in files.items() if document is not None for one in listed(file, document)]
     plain = [file for file, document in files.items() if document is None]
     names = [Path(file).name.split(".")[0] for file in plain]
     names = [name if names.count(name) == 1 else file for name, file in zip(names, plain, strict=True)]
+    found, unread = of_each(list(zip(names, plain, strict=True)), lambda one: described(*one, options), options)
+    return (*volumes, *found), {file: problem for (_, file), problem in unread.items()}
+
+
+def of_each(
+    given: Sequence[_Given], read: Callable[[_Given], _Found], options: Options
+) -> tuple[list[_Found], dict[_Given, str]]:
+    """Read files side by side; those that cannot be read are left out with `on_error` "skip", each with its reason.
+
+    Raises:
+        CoflashError: Files cannot be read, and are not left out, or none can; all are named.
+    """
+
+    def tried(one: _Given) -> tuple[_Found | None, str]:
+        try:
+            return read(one), ""
+        except CoflashError as error:
+            return None, str(error)
+
     with ThreadPoolExecutor() as pool:
-        return (*volumes, *pool.map(partial(described, options=options), names, plain))
+        found = list(pool.map(tried, given))
+    unread = {one: problem for one, (_, problem) in zip(given, found, strict=True) if problem}
+    if len(unread) == len(given) or (unread and options.get("on_error") != "skip"):
+        some = f"{len(unread)} of {counted(len(given), 'file')} cannot be read; on_error=skip leaves them out:\n  "
+        raise CoflashError((some if len(given) > 1 else "") + "\n  ".join(unread.values()))
+    return [one for one, problem in found if one is not None], unread
