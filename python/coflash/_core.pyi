@@ -7,7 +7,6 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-
 __version__: str
 
 REVISION: int

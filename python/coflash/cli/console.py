@@ -24,12 +24,21 @@ from coflash.text_table import TextTable
 STANDARD_OUTPUT = Path("-")
 
 
-def scenario_with(name: str, assignments: list[str] | None, read: list[str] | None = None) -> Scenario:
-    """Load a scenario and apply `--set` and `--read`.
+def scenario_with(
+    name: str,
+    assignments: list[str] | None,
+    read: list[str] | None = None,
+    fio: Path | None = None,
+    trace: list[str] | None = None,
+) -> Scenario:
+    """Load a scenario and apply `--set`, `--read` and `--fio`, beside which no `--trace` may be given.
 
     Raises:
-        CoflashError: There is no such scenario, or an assignment is wrong.
+        CoflashError: There is no such scenario, an assignment is wrong, or there are two workloads.
     """
+    if fio is not None:
+        check_effect({"--trace": trace}, "beside --fio, whose jobs make the requests")
+        return scenario_with(name, assignments, read).with_jobs(str(fio))
     pairs = assigned("--set", assignments, "cache.size=64MiB")
     pairs += [(f"workload.trace_options.{key}", value) for key, value in trace_options(read).items()]
     scenario = Scenario.load(name)

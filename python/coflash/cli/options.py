@@ -15,6 +15,7 @@ Options:
         files.
     read: `--read KEY=VALUE` How a trace is read, a key of workload.trace_options: format=msr, on_error=skip,
         units.size=4KiB, or columns=time:us,op,offset:sectors,size:bytes (auto finds them). May be repeated.
+    fio: `--fio FILE` Run the jobs of this job file of fio (workload.fio).
     requests: `--requests -n N 1..9223372036854775807` The number of requests.
     page: `--page SIZE` The page size.
     on: `--on N|ADDRESS` Workers of this machine, by default one for each core; or a Dask cluster, tcp://head:8786.

@@ -37,6 +37,7 @@ def sweep(
     scenario: str,
     vary: list[str],
     trace: list[str] | None = None,
+    fio: Path | None = None,
     read: list[str] | None = None,
     assignments: list[str] | None = None,
     scale: str | None = None,
@@ -71,6 +72,7 @@ def tune(
     cost: str | None = None,
     subject_to: list[str] | None = None,
     trace: list[str] | None = None,
+    fio: Path | None = None,
     read: list[str] | None = None,
     assignments: list[str] | None = None,
     trials: int = 50,
@@ -137,6 +139,7 @@ def _explained(sizing: Sizing) -> Sequence[str]:
 def advise(
     scenario: str,
     trace: list[str] | None = None,
+    fio: Path | None = None,
     read: list[str] | None = None,
     assignments: list[str] | None = None,
     scale: str | None = None,
@@ -220,7 +223,8 @@ def _ask(
     for name in {"vary", "over"} & given.keys():
         given[name] = values_by_key(given[name] or ())
     for name in {"scenario", "drive"} & given.keys():
-        given[name] = scenario_with(given[name], given.pop("assignments"), given.pop("read", None))
+        read, fio, trace = given.pop("read", None), given.pop("fio", None), given.get("trace")
+        given[name] = scenario_with(given[name], given.pop("assignments"), read, fio, trace)
     if "out" in given:
         given["progress"] = not quiet
     with noted():

@@ -61,7 +61,6 @@ def run(
     """Simulate a scenario and show its measures.
 
     Options:
-        fio: `--fio FILE` Run the jobs of this job file of fio (workload.fio).
         out: `--out -o DIR` Write the result to this folder or URL: JSON, TOML, Parquet.
         warm: `--warm FILE` Start from this warm device, which 'coflash warm' wrote.
         operations: `--operations FILE` Write each flash operation to this Parquet file.
@@ -72,11 +71,7 @@ def run(
         minutes: `--checkpoint MINUTES 0..1000000` Keep what the run has become every 10 minutes, or at this interval,
             and on Control-C, in a hidden file beside a local --out; the same command goes on from there. 0: never.
     """
-    chosen = scenario_with(scenario, assignments, read)
-    if fio is not None:
-        check_effect({"--trace": trace}, "beside --fio, whose jobs make the requests")
-        chosen = chosen.with_jobs(str(fio))
-    chosen = scaled(chosen, scale, trace)
+    chosen = scaled(scenario_with(scenario, assignments, read, fio, trace), scale, trace)
     workload = chosen.to_dict()["workload"]
     if not (trace or workload["trace"] or workload["like"]):
         check_effect({"--read": read}, "without a trace; --trace names one")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from coflash._core import CoflashError, hint, quantity
 from coflash.files import remote
+from coflash.files.kept import fetched
 from coflash.measures.measure import CAUSES, Measure
 from coflash.quantity import counted, show
 from coflash.results.store import Failure, store_at
@@ -101,8 +102,8 @@ class Fleet(Finding):
 
     @property
     def count(self) -> str:
-        """The number of volumes with a device, and of all: 298 of 300 volumes."""
-        every = len(self.volumes) + len(self.left_out) + len(self.unread)
+        """The number of volumes with a device, and with those that cannot be read: 298 of 300 volumes."""
+        every = len(self.volumes) + len(self.unread)
         some = "" if every == len(self.volumes) else f"{len(self.volumes):,} of "
         return some + counted(every, "volume")
 
@@ -242,7 +243,8 @@ class Fleet(Finding):
         """The write amplification of all volumes together."""
         wafs = zip(self.designs, self.whole["waf_host"], strict=True)
         known = ", ".join(f"{name_of(design)} {waf:.3f}" for design, waf in wafs if waf)
-        return (say("together", wafs=known or say("no programs")),)
+        volumes = self.count if self.unread else "all volumes"
+        return (say("together", volumes=volumes, wafs=known or say("no programs")),)
 
     def tables(self, *measures: str) -> list[TextTable]:
         """Return a table for each measure: how it, and what is saved of it, spread over the volumes.
@@ -354,7 +356,8 @@ def fleet(
         from coflash.runs.progress import shown  # needs rich
 
         parts, workers = f"{out}/{VOLUMES}" if volumes is None else volumes, place.workers if place.is_here else None
-        _, unread = of_each(files, lambda file: head(file, 1, read), read)
+        if len(files) > 1:
+            _, unread = of_each(files, lambda file: head(fetched(file), 1, read), read)
         with shown("reading") if progress else nullcontext(None) as reading:
             found = split([file for file in files if file not in unread], parts, read, reading, workers)
     writers = [one for one in found if one.written_bytes]

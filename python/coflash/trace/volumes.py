@@ -287,7 +287,7 @@ def of_each(
     with ThreadPoolExecutor() as pool:
         found = list(pool.map(tried, given))
     unread = {one: problem for one, (_, problem) in zip(given, found, strict=True) if problem}
-    if len(unread) == len(given) or (unread and options.get("on_error") != "skip"):
+    if unread and (options.get("on_error") != "skip" or len(unread) == len(given)):
         some = f"{len(unread)} of {counted(len(given), 'file')} cannot be read; on_error=skip leaves them out:\n  "
         raise CoflashError((some if len(given) > 1 else "") + "\n  ".join(unread.values()))
     return [one for one, problem in found if one is not None], unread

@@ -46,14 +46,6 @@ impl fmt::Display for Scale {
     }
 }
 
-impl Scale {
-    /// Whether the drive becomes smaller.
-    #[must_use]
-    pub fn is_smaller(self) -> bool {
-        self.parts < self.of
-    }
-}
-
 /// What becomes of the value of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scaled {
@@ -115,7 +107,7 @@ impl Scenario {
         let pool = Pool::for_scenario(self);
         let units = pool.units(scale);
         let scaled = self.with_units(&pool, units, scale)?;
-        if scale.is_smaller() && !pool.fits(units, &scaled) {
+        if scale.parts < scale.of && !pool.fits(units, &scaled) {
             let fits = |&of: &u64| {
                 let scale = Scale { parts: 1, of };
                 let units = pool.units(scale);
@@ -156,7 +148,7 @@ impl Scenario {
         let scaled = share.applied(&scaled.exporting(per_die), self, |_, _| true)?;
         let cached =
             scaled.cache.size.pages(self.page_bytes(), scaled.ftl.logical_pages(&scaled.flash).into());
-        let is_small = scale.is_smaller() && (1..CACHE_PAGES_MIN).contains(&cached);
+        let is_small = scale.parts < scale.of && (1..CACHE_PAGES_MIN).contains(&cached);
         let note = format!(
             "The cache has {cached} pages: with fewer than some {CACHE_PAGES_MIN}, a skewed workload has fewer hits than on the whole drive."
         );
