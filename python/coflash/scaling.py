@@ -43,8 +43,7 @@ def kept_capacity(whole: _core.Scenario, scale: str) -> tuple[int, str]:
         found = [json.loads(_core.run(run, None, None, None, (None, None), None).to_json()) for run in runs]
         return sum(one["metrics"]["waf_host"] or 0.0 for one in found) / seeds
 
-    part = -(-whole_pages // _WHOLE_PAGES)
-    wanted = programs(whole if part == 1 else whole.scaled(f"1/{part}"), 1)
+    wanted = programs(whole.scaled(f"1/{-(-whole_pages // _WHOLE_PAGES)}"), 1)
     at, low, high = nominal, nominal - 2 * block, nominal + 2 * block
     for _ in range(_HALVINGS):
         try:
@@ -56,8 +55,7 @@ def kept_capacity(whole: _core.Scenario, scale: str) -> tuple[int, str]:
         low, high = (at, high) if reached < wanted else (low, at)
         at = (low + high) // 2
     reached = programs(small.exporting(at), seeds)
-    off = 100 * (reached / wanted - 1) if wanted else 0.0
     return at, (
         f"Its exported capacity keeps write amplification: {dies} of its dies in a closed loop have {wanted:.3f} "
-        f"programs per host write whole and {reached:.3f} scaled ({off:+.1f} %)."
+        f"programs per host write whole and {reached:.3f} scaled ({100 * (reached / (wanted or 1.0) - 1):+.1f} %)."
     )

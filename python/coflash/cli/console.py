@@ -30,12 +30,16 @@ def scenario_with(
     read: list[str] | None = None,
     fio: Path | None = None,
     trace: list[str] | None = None,
+    scale: str | None = None,
 ) -> Scenario:
-    """Load a scenario and apply `--set`, `--read` and `--fio`, beside which no `--trace` may be given.
+    """Load a scenario and apply `--set`, `--read`, `--fio`, beside which no `--trace` may be given, and `--scale`.
 
     Raises:
-        CoflashError: There is no such scenario, an assignment is wrong, or there are two workloads.
+        CoflashError: There is no such scenario, an assignment is wrong, there are two workloads, or the scenario, or
+            the trace that it would replay, cannot be scaled.
     """
+    if scale is not None:
+        return scenario_with(name, assignments, read, fio, trace).replaying(trace or []).scaled(scale)
     if fio is not None:
         check_effect({"--trace": trace}, "beside --fio, whose jobs make the requests")
         return scenario_with(name, assignments, read).with_jobs(str(fio))
@@ -49,15 +53,6 @@ def scenario_with(
     if before and after and before != after:
         notes([f"workload.{after} takes the place of workload.{before}, which {name} has"])
     return changed
-
-
-def scaled(scenario: Scenario, scale: str | None, trace: Iterable[str] | None = None) -> Scenario:
-    """Apply `--scale`.
-
-    Raises:
-        CoflashError: The scenario, or the trace that it would replay, cannot be scaled.
-    """
-    return scenario if scale is None else scenario.replaying(list(trace or ())).scaled(scale)
 
 
 def check_effect(given: Mapping[str, Any], why: str) -> None:

@@ -37,11 +37,7 @@ def report(
     # Slow to import, and no other command needs it.
     from coflash.report import Subject, check_page, write_report
 
-    options = {
-        "--measure": metrics,
-        "--over": over,
-        "--by": by,
-    }
+    options = {"--measure": metrics, "--over": over, "--by": by}
     if format == "html":
         why = "on a page, which draws any measure over any key; --format pdf, svg or png makes figures"
         check_effect(options, why)

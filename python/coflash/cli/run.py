@@ -18,7 +18,6 @@ from coflash.cli.console import (
     notes,
     output,
     say,
-    scaled,
     scenario_with,
     write_json,
 )
@@ -71,7 +70,7 @@ def run(
         minutes: `--checkpoint MINUTES 0..1000000` Keep what the run has become every 10 minutes, or at this interval,
             and on Control-C, in a hidden file beside a local --out; the same command goes on from there. 0: never.
     """
-    chosen = scaled(scenario_with(scenario, assignments, read, fio, trace), scale, trace)
+    chosen = scenario_with(scenario, assignments, read, fio, trace, scale)
     workload = chosen.to_dict()["workload"]
     if not (trace or workload["trace"] or workload["like"]):
         check_effect({"--read": read}, "without a trace; --trace names one")

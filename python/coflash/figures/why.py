@@ -71,7 +71,7 @@ def _waterfall(explained: Measure, whys: Sequence[Why], bound: float | None, inc
 
 
 def _rows(why: Why, explained: Measure) -> Iterator[Row]:
-    """Yield the rows of a difference: a bar from zero for each total, and for each share one from where the last ended."""
+    """Yield the rows of a difference: a bar for each total, and for each share one from where the last one ended."""
     at = why.base.mean or 0.0
     totals = ((why.before, why.base), (why.after, why.whole))
     parts = [(name, 0.0, each, "total") for name, each in totals]

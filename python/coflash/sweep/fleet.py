@@ -243,8 +243,9 @@ class Fleet(Finding):
         """The write amplification of all volumes together."""
         wafs = zip(self.designs, self.whole["waf_host"], strict=True)
         known = ", ".join(f"{name_of(design)} {waf:.3f}" for design, waf in wafs if waf)
-        volumes = self.count if self.unread else "all volumes"
-        return (say("together", volumes=volumes, wafs=known or say("no programs")),)
+        return (
+            say("together", volumes=self.count if self.unread else "all volumes", wafs=known or say("no programs")),
+        )
 
     def tables(self, *measures: str) -> list[TextTable]:
         """Return a table for each measure: how it, and what is saved of it, spread over the volumes.
@@ -356,8 +357,7 @@ def fleet(
         from coflash.runs.progress import shown  # needs rich
 
         parts, workers = f"{out}/{VOLUMES}" if volumes is None else volumes, place.workers if place.is_here else None
-        if len(files) > 1:
-            _, unread = of_each(files, lambda file: head(fetched(file), 1, read), read)
+        _, unread = of_each(files if len(files) > 1 else [], lambda file: head(fetched(file), 1, read), read)
         with shown("reading") if progress else nullcontext(None) as reading:
             found = split([file for file in files if file not in unread], parts, read, reading, workers)
     writers = [one for one in found if one.written_bytes]

@@ -105,19 +105,17 @@ impl Scenario {
         }
         self.check_scalable()?;
         let pool = Pool::for_scenario(self);
-        let units = pool.units(scale);
-        let scaled = self.with_units(&pool, units, scale)?;
-        if scale.parts < scale.of && !pool.fits(units, &scaled) {
+        let scaled = self.part_of(&pool, scale)?;
+        if scale.parts < scale.of && !pool.fits(scale, &scaled) {
             let fits = |&of: &u64| {
                 let scale = Scale { parts: 1, of };
-                let units = pool.units(scale);
-                self.with_units(&pool, units, scale).is_ok_and(|scaled| pool.fits(units, &scaled))
+                self.part_of(&pool, scale).is_ok_and(|scaled| pool.fits(scale, &scaled))
             };
             let asked = (scale.of / scale.parts).clamp(2, pool.units);
             return Err(refused(format!(
                 "{scale} was given, which leaves {} of {} blocks of a pool for data, fewer than GC or a sound number \
                  ({DATA_BLOCKS_MIN}) need: {}",
-                pool.data_blocks(units),
+                pool.data_blocks(pool.units(scale)),
                 pool.units * pool.planes,
                 (2..=asked).rev().find(fits).map_or("too few for any scale".to_owned(), |of| format!(
                     "the nearest that does is 1/{of}"
@@ -127,10 +125,10 @@ impl Scenario {
         Ok(scaled)
     }
 
-    /// The drive with so many units of blocks in each plane, and the workload for what they hold.
-    fn with_units(&self, pool: &Pool, units: u64, scale: Scale) -> Result<Self, ScenarioError> {
-        let share = pool.part(units);
-        let mut scaled = self.clone();
+    /// That fraction of the drive, however few blocks it has.
+    fn part_of(&self, pool: &Pool, scale: Scale) -> Result<Self, ScenarioError> {
+        let units = pool.units(scale);
+        let (share, mut scaled) = (pool.part(units), self.clone());
         if scaled.workload.requests == Requests::Default {
             scaled.workload.requests = Requests::Synthetic(SyntheticConfig::default());
         }
@@ -140,19 +138,15 @@ impl Scenario {
                 format!("The skew of \"{name}\" is that of the small space; \"zipf\" has that of the whole.")
             }),
         );
-        let per_die = share.scaled(self.ftl.logical_pages_per_die(&self.flash));
-        if per_die == 0 {
-            return Err(ScenarioError::new("ftl.spare", "it leaves no page to the host".to_owned()));
-        }
+        let per_die = share.scaled(self.ftl.logical_pages_per_die(&self.flash)).max(1);
         scaled.flash.blocks_per_plane = (units * pool.per_unit) as u32;
         let scaled = share.applied(&scaled.exporting(per_die), self, |_, _| true)?;
-        let cached =
-            scaled.cache.size.pages(self.page_bytes(), scaled.ftl.logical_pages(&scaled.flash).into());
-        let is_small = scale.parts < scale.of && (1..CACHE_PAGES_MIN).contains(&cached);
-        let note = format!(
-            "The cache has {cached} pages: with fewer than some {CACHE_PAGES_MIN}, a skewed workload has fewer hits than on the whole drive."
-        );
-        Ok(Self { limits: scaled.limits.iter().cloned().chain(is_small.then_some(note)).collect(), ..scaled })
+        let logical_pages = scaled.ftl.logical_pages(&scaled.flash).into();
+        let cached = scaled.cache.size.pages(self.page_bytes(), logical_pages);
+        let few = (scale.parts < scale.of && (1..CACHE_PAGES_MIN).contains(&cached)).then(|| {
+            format!("The cache has {cached} pages: with fewer than some {CACHE_PAGES_MIN}, a skewed workload has fewer hits than on the whole drive.")
+        });
+        Ok(Self { limits: scaled.limits.iter().cloned().chain(few).collect(), ..scaled })
     }
 
     /// The drive with the same blocks, whose dies export so many pages each.
@@ -251,8 +245,8 @@ impl Pool {
     }
 
     /// Whether this number of blocks is enough to tell anything, and for GC to work.
-    fn fits(&self, units: u64, scaled: &Scenario) -> bool {
-        self.data_blocks(units) >= DATA_BLOCKS_MIN
+    fn fits(&self, scale: Scale, scaled: &Scenario) -> bool {
+        self.data_blocks(self.units(scale)) >= DATA_BLOCKS_MIN
             && scaled.of_dies(1).is_ok_and(|die| die.erased_flash().is_ok())
     }
 
