@@ -36,9 +36,7 @@ def kept_capacity(whole: _core.Scenario, scale: str) -> tuple[int, str]:
 
     def programs(scenario: _core.Scenario, seeds: int) -> float:
         some = scenario.of_dies(dies)
-        given = some.to_dict()["workload"].get("requests_max")
-        most = _PASSES * dies * some.sizes()[1]
-        requests = ("workload.requests_max", str(min(given or most, most)))
+        requests = ("workload.requests_max", str(_PASSES * dies * some.sizes()[1]))
         runs = [some.set([requests, ("seed", str(seed))]) for seed in range(1, seeds + 1)]
         found = [json.loads(_core.run(run, None, None, None, (None, None), None).to_json()) for run in runs]
         return sum(one["metrics"]["waf_host"] or 0.0 for one in found) / seeds

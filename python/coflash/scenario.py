@@ -126,7 +126,7 @@ class Scenario:
         """
         return Scenario(self.core.set(sorted(assignments, key=lambda pair: pair[0].removesuffix(".name").count("."))))
 
-    def scaled(self, scale: str | float | Fraction) -> Scenario:
+    def scaled(self, scale: str | float | Fraction, *, measured: bool = True) -> Scenario:
         """Return the same drive with a fraction of its blocks, and its workload in that proportion.
 
         Write amplification, shares and response times stay what they were; its `limits`, which each result repeats, say
@@ -135,6 +135,8 @@ class Scenario:
 
         Args:
             scale: The fraction, such as `"1/64"` or 0.25; above 1 for a larger drive.
+            measured: Whether the exported capacity is measured; else it is in proportion, for a workload that is not
+                the scenario's, such as a sample of a trace.
 
         Raises:
             CoflashError: Too few blocks would be left (the message has the nearest fraction that would do), or the
@@ -145,7 +147,7 @@ class Scenario:
         except ValueError as error:
             raise CoflashError(f'scale: {scale!r} was given; a fraction such as "1/64" or 0.25 is allowed') from error
         small = self.core.scaled(part)
-        if small.sizes()[1] >= self.core.sizes()[1]:
+        if small.sizes()[1] >= self.core.sizes()[1] or not measured:
             return Scenario(small)
         pages, said = kept_capacity(self.core.set([("seed", "1")]), part)
         kept = Scenario(small.exporting(pages))

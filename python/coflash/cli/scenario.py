@@ -34,7 +34,9 @@ def list_(as_json: bool = False) -> None:
 @app.command()
 def show(scenario: str, assignments: list[str] | None = None, scale: str | None = None, as_json: bool = False) -> None:
     """Print a scenario with every default written out."""
-    chosen = scenario_with(scenario, assignments, scale=scale)
+    chosen = scenario_with(scenario, assignments)
+    if scale is not None:
+        chosen = chosen.scaled(scale, measured=bool(chosen.workload_key))
     if as_json:
         show_json(chosen.to_dict())
     else:

@@ -9,10 +9,9 @@ use crate::replay::{ReplayConfig, ReplayMode};
 use crate::scenario::Scenario;
 use crate::workload::Requests;
 use coflash_base::{Bytes, Duration, Share};
-use coflash_ftl::{FreeMark, Pools, Provisioning};
+use coflash_ftl::{FreeMark, Pools, Provisioning, WriteStream};
 use coflash_media::Geometry;
 use coflash_workload::synthetic::SyntheticConfig;
-use std::fmt;
 use std::str::FromStr;
 use toml::{Table, Value};
 
@@ -37,12 +36,6 @@ impl FromStr for Scale {
                 "\"{text}\" was given; a fraction from 1/1048575, such as 1/64, is allowed"
             ))),
         }
-    }
-}
-
-impl fmt::Display for Scale {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.parts, self.of)
     }
 }
 
@@ -113,8 +106,10 @@ impl Scenario {
             };
             let asked = (scale.of / scale.parts).clamp(2, pool.units);
             return Err(refused(format!(
-                "{scale} was given, which leaves {} of {} blocks of a pool for data, fewer than GC or a sound number \
+                "{}/{} was given, which leaves {} of {} blocks of a pool for data, fewer than GC or a sound number \
                  ({DATA_BLOCKS_MIN}) need: {}",
+                scale.parts,
+                scale.of,
                 pool.data_blocks(pool.units(scale)),
                 pool.units * pool.planes,
                 (2..=asked).rev().find(fits).map_or("too few for any scale".to_owned(), |of| format!(
@@ -213,6 +208,8 @@ struct Pool {
     /// The units of a plane.
     units: u64,
     low_mark: FreeMark,
+    /// Whether GC's copies have open blocks of their own: one for each pool.
+    is_apart: bool,
 }
 
 /// The data that pools hold on a scaled drive, as a share of what they held.
@@ -232,6 +229,9 @@ impl Pool {
             planes: if ftl.pools == Pools::Die { units.planes_per_die } else { 1 }.into(),
             units: units.blocks_per_plane.into(),
             low_mark: scenario.gc.low_mark,
+            is_apart: !ftl.shared_streams.iter().any(|group| {
+                [WriteStream::Host, WriteStream::Gc].iter().all(|stream| group.contains(stream))
+            }),
         }
     }
 
@@ -239,9 +239,10 @@ impl Pool {
         self.low_mark.blocks(u32::try_from(units * self.planes).unwrap_or(u32::MAX)).into()
     }
 
-    /// The blocks that hold data. Beyond the low mark one is free between two cleanings.
+    /// The blocks that hold data. Beyond the low mark one is free between two cleanings. Two open blocks are half full on average; a
+    /// single one, which GC's copies share, is full but for what GC freed.
     fn data_blocks(&self, units: u64) -> u64 {
-        (units * self.planes).saturating_sub(self.low_mark(units) + 1)
+        (units * self.planes).saturating_sub(self.low_mark(units) + 1 + u64::from(self.is_apart))
     }
 
     /// Whether this number of blocks is enough to tell anything, and for GC to work.
@@ -353,11 +354,11 @@ impl Part {
     }
 }
 
-fn sentence(scale: Scale, before: u64, after: u64) -> String {
+fn sentence(Scale { parts, of }: Scale, before: u64, after: u64) -> String {
     format!(
-        "Scaled to {scale} of its blocks ({after} a pool in place of {before}; those that are always free are not fewer). \
+        "Scaled to {parts}/{of} of its blocks ({after} a pool in place of {before}; those that are always free are not fewer). \
          Capacity, caches, requests, used space and intervals are scaled. Dies, the size of a block, times, rates, queues and the write buffer of \
-         the device stay, and with them shares and response times. Not kept: the length of the run in time, \
+         the device stay, and with them shares and response times; write amplification where a note says that it was measured, else it may be up to a tenth off. Not kept: the length of the run in time, \
          TBW and the life in years, which are those of the small drive (DWPD stays), sequential runs longer than the scaled space, marks of less than a block; and what a run begins with (empty \
          queues, an empty write buffer) weighs more."
     )
