@@ -498,7 +498,7 @@ def test_all_files_that_cannot_be_read_are_named_at_once(trace: str, tmp_path: P
     assert f"{len(found.volumes)} of {len(found.volumes) + 2} volumes" in str(found)
     assert sum("cannot be read" in note for note in found.notes()) == 2
     assert repr(found) == f"<Fleet of {found.count} in {tmp_path / 'out'}>"
-    assert found.to_pandas("waf_host").shape[0] == found.to_polars("waf_host").height == len(found.sweep.points)
+    assert found.to_pandas().shape[0] == found.to_polars().height == len(found.sweep.points)
     assert "<table>" in found._repr_html_()
 
 

@@ -28,16 +28,13 @@ from coflash.sweep.design import Assignment, Vary
 from coflash.sweep.engine import On, Place
 from coflash.sweep.finding import Finding, say
 from coflash.sweep.plan import Plan, Point, refusal
-from coflash.table import Table
+from coflash.table import Table, Tabular
 from coflash.terminal import errors
 from coflash.text_table import TextTable
 from coflash.trace import Options, Paths, head, paths
 from coflash.trace.volumes import Volume, documents, of_each, of_files, split, touched_pages
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-
     from coflash.charts import Format
 
 By = Literal["volume", "file"]
@@ -62,6 +59,8 @@ class Spread(NamedTuple):
     least: str
     """The volume with the least value."""
     greatest: str
+    of_means: float | None = None
+    """Of a share that is saved: by how much the mean of the measure is below that of the baseline, as a share."""
 
     def cells(self, text: Callable[[float], str]) -> list[str]:
         """Return its numbers as text."""
@@ -70,7 +69,7 @@ class Spread(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Fleet(Finding):
+class Fleet(Finding, Tabular):
     """A finished fleet."""
 
     volumes: tuple[Volume, ...]
@@ -91,14 +90,6 @@ class Fleet(Finding):
 
     def _repr_html_(self) -> str:
         return "".join(table.html() for table in self.tables())
-
-    def to_pandas(self, *measures: str) -> pd.DataFrame:
-        """Convert [`table`][coflash.sweep.fleet.Fleet.table] to a `pandas.DataFrame`."""
-        return self.table(*measures).to_pandas()
-
-    def to_polars(self, *measures: str) -> pl.DataFrame:
-        """Convert [`table`][coflash.sweep.fleet.Fleet.table] to a `polars.DataFrame`."""
-        return self.table(*measures).to_polars()
 
     @property
     def count(self) -> str:
@@ -163,7 +154,14 @@ class Fleet(Finding):
         Raises:
             CoflashError: There is no such measure.
         """
-        return _spreads(self.designs[1:], self.saved(measure)[1:])
+        base, *others = self.by_volume(measure)
+        both = [(of, of.keys() & base.keys()) for of in others]
+        sums = [(sum(of[name] for name in names), sum(base[name] for name in names)) for of, names in both if names]
+        spreads = _spreads(self.designs[1:], self.saved(measure)[1:])
+        return [
+            one._replace(of_means=1 - of / whole if whole else None)
+            for one, (of, whole) in zip(spreads, sums, strict=False)
+        ]
 
     def table(self, *measures: str) -> Table:
         """Return a row for each volume and point: `volume`, the values of the point, what the volume is, the measures.
@@ -263,9 +261,10 @@ class Fleet(Finding):
                 for spread in spreads:
                     name = f"{name_of(spread.values)}{what}"
                     rows.append([name, *spread.cells(text)])
-                    ends.append(
-                        say("ends saved" if what else "ends", name=name, least=spread.least, most=spread.greatest)
-                    )
+                    least, most = (text(spread.percentiles[end]) for end in (0, -1))
+                    values = {"name": name, "least": f"{spread.least} ({least})", "most": f"{spread.greatest} ({most})"}
+                    means = "" if spread.of_means is None else _percent(spread.of_means)
+                    ends.append(say("ends saved" if what else "ends", means=means, **values))
             found.append(TextTable.of((measure.label, *_HEADS), rows, below="; ".join(ends)))
         return found
 

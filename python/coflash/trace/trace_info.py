@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal
 
 from coflash.measures.record import Record
+from coflash.table import Table, Tabular, table_of
 
 
 class Bins(Record):
@@ -110,8 +113,17 @@ class MissRatioCurve(Record):
     """The standard error of `miss_ratio`; None if it is exact."""
 
 
-class MissRatioCurves(Record):
+class MissRatioCurves(Record, Tabular):
     """The miss ratios of plain caches under several eviction policies; lists are of shape (sizes,)."""
+
+    def table(self) -> Table:
+        """Return a row for each size: `cache_bytes`, and the miss ratio of each policy by its name."""
+        rows = zip(self.cache_pages, *self.miss_ratio.values(), strict=True)
+        names = ["cache_bytes", *self.miss_ratio]
+        return table_of([dict(zip(names, (pages * self.page_bytes, *of), strict=True)) for pages, *of in rows])
+
+    def __repr__(self) -> str:
+        return f"<MissRatioCurves of {', '.join(self.miss_ratio)} at {len(self.cache_pages)} sizes>"
 
     page_bytes: int
     accesses_pages: int
@@ -156,8 +168,29 @@ class Course(Record):
     written_bytes: list[int]
 
 
-class TraceInfo(Record):
+class TraceInfo(Record, Tabular):
     """A description of a trace. Names end in their unit; shares are from 0 to 1; None without data."""
+
+    def table(self) -> Table:
+        """Return one row: all numbers by their paths, such as `write.size_bytes.mean`."""
+        return table_of([self.numbers()])
+
+    def numbers(self) -> dict[str, int | float]:
+        """Return all numbers by their paths, without lists."""
+        return {path: value for path, value in self.flat().items() if isinstance(value, int | float)}
+
+    def plot(self, file: str | os.PathLike[str]) -> list[Path]:
+        """Draw it: into a file that ends in .svg, .png or .pdf, or into a folder with a PDF of each panel.
+
+        Raises:
+            CoflashError: It cannot be written.
+        """
+        from coflash.figures.trace import draw  # slow to import
+
+        return draw(self, Path(file))
+
+    def __repr__(self) -> str:
+        return f"<TraceInfo of {self.requests:,} requests, {', '.join(self.formats)}>"
 
     formats: list[str]
     requests: int
