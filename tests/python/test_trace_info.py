@@ -226,13 +226,13 @@ def test_many_traces_have_a_row_each_and_those_that_are_known_are_not_read_again
     trace.generate("zipf", folder / "two.parquet", requests=1000, space="16MiB")
     read: list[str] = []
 
-    def info(file: str, *_: object) -> TraceInfo:
+    def info(file: str, *_: object, **__: object) -> TraceInfo:
         read.append(Path(file).name)
         return trace.info(file)
 
     monkeypatch.setattr(survey_module, "info", info)
     again = survey_module.survey(folder, table)
-    assert sorted(read) == ["empty.csv", "two.parquet"], "what could not be read is tried again"
+    assert read == ["two.parquet"]
     assert again["requests"][1:].tolist() == [2000, 1000]
 
 

@@ -28,7 +28,9 @@ def survey(
     file: str | os.PathLike[str],
     options: Options = _NO_OPTIONS,
     workers: int | None = None,
-    **how: Any,
+    *,
+    page: str = "4KiB",
+    sample: int | str = "auto",
 ) -> Table:
     """Describe each file of many, side by side, and write a row for each.
 
@@ -41,7 +43,8 @@ def survey(
         file: The table, a Parquet file.
         options: How to read them.
         workers: The number of threads; None for one on each core.
-        how: `page` and `sample`, as of `info`.
+        page: As of `info`.
+        sample: As of `info`.
 
     Raises:
         CoflashError: There is no file, or the table cannot be written.
@@ -52,6 +55,7 @@ def survey(
     check_file(table, TABLE, files)
     if not files:
         raise CoflashError("survey: no file was given; files and folders that have some are allowed")
+    how = {"page": page, "sample": sample}
     known = {str(row["file"]): row for row in _rows(table)}
     rows: list[Mapping[str, Any]] = []
     with ThreadPoolExecutor(workers) as pool:
