@@ -38,8 +38,8 @@ def kept_capacity(whole: _core.Scenario, scale: str) -> tuple[int, str]:
         some = scenario.of_dies(dies)
         requests = ("workload.requests_max", str(_PASSES * dies * some.sizes()[1]))
         runs = [some.set([requests, ("seed", str(seed))]) for seed in range(1, seeds + 1)]
-        found = [json.loads(_core.run(run, None, None, None, (None, None), None).to_json()) for run in runs]
-        return sum(one["metrics"]["waf_host"] or 0.0 for one in found) / seeds
+        results = [json.loads(_core.run(run, None, None, None, (None, None), None).to_json()) for run in runs]
+        return sum(result["metrics"]["waf_host"] or 0.0 for result in results) / seeds
 
     wanted = programs(whole.scaled(f"1/{-(-whole_pages // _WHOLE_PAGES)}"), 1)
     at, low, high = nominal, nominal - 2 * block, nominal + 2 * block

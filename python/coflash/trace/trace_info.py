@@ -121,9 +121,9 @@ class MissRatioCurves(Record, Tabular):
 
     def table(self) -> Table:
         """Return a row for each size: `cache_bytes`, and the miss ratio of each policy by its name."""
-        rows = zip(self.cache_pages, *self.miss_ratio.values(), strict=True)
-        names = ["cache_bytes", *self.miss_ratio]
-        return table_of([dict(zip(names, (pages * self.page_bytes, *of), strict=True)) for pages, *of in rows])
+        sizes = [pages * self.page_bytes for pages in self.cache_pages]
+        names, columns = ["cache_bytes", *self.miss_ratio], [sizes, *self.miss_ratio.values()]
+        return table_of([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)])
 
     def plot(self, file: str | os.PathLike[str]) -> None:
         """Draw the miss ratios over the size of the cache into a file that ends in .svg, .png or .pdf.
@@ -133,7 +133,7 @@ class MissRatioCurves(Record, Tabular):
         """
         place, ratios = Path(file), self.miss_ratio.items()
         sizes = [pages * self.page_bytes for pages in self.cache_pages]
-        rows = [{"x": x, "y": y, "name": name} for name, of in ratios for x, y in zip(sizes, of, strict=True)]
+        rows = [{"x": x, "y": y, "name": name} for name, each in ratios for x, y in zip(sizes, each, strict=True)]
         chart = lines(rows, Axis("cache size", "bytes", log=2), Axis("miss ratio", "share"))
         check_file(place, FIGURE)
         write_file(place, picture(chart, format_of(place)))

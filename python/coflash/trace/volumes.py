@@ -265,12 +265,14 @@ def of_files(
     plain = [file for file, document in files.items() if document is None]
     names = [Path(file).name.split(".")[0] for file in plain]
     names = [name if names.count(name) == 1 else file for name, file in zip(names, plain, strict=True)]
-    found, unread = of_each(list(zip(names, plain, strict=True)), lambda one: described(*one, options), options)
-    return (*volumes, *found), {file: problem for (_, file), problem in unread.items()}
+    described_files, unread = of_each(
+        list(zip(names, plain, strict=True)), lambda item: described(*item, options), options
+    )
+    return (*volumes, *described_files), {file: problem for (_, file), problem in unread.items()}
 
 
 def of_each(
-    given: Sequence[_Given], read: Callable[[_Given], _Found], options: Options
+    items: Sequence[_Given], read: Callable[[_Given], _Found], options: Options
 ) -> tuple[list[_Found], dict[_Given, str]]:
     """Read files side by side; those that cannot be read are left out with `on_error` "skip", each with its reason.
 
@@ -278,16 +280,16 @@ def of_each(
         CoflashError: Files cannot be read, and are not left out, or none can; all are named.
     """
 
-    def tried(one: _Given) -> tuple[_Found | None, str]:
+    def tried(item: _Given) -> tuple[_Found | None, str]:
         try:
-            return read(one), ""
+            return read(item), ""
         except CoflashError as error:
             return None, str(error)
 
     with ThreadPoolExecutor() as pool:
-        found = list(pool.map(tried, given))
-    unread = {one: problem for one, (_, problem) in zip(given, found, strict=True) if problem}
-    if unread and (options.get("on_error") != "skip" or len(unread) == len(given)):
-        some = f"{len(unread)} of {counted(len(given), 'file')} cannot be read; on_error=skip leaves them out:\n  "
-        raise CoflashError((some if len(given) > 1 else "") + "\n  ".join(unread.values()))
-    return [one for one, problem in found if one is not None], unread
+        results = list(pool.map(tried, items))
+    unread = {item: problem for item, (_, problem) in zip(items, results, strict=True) if problem}
+    if unread and (options.get("on_error") != "skip" or len(unread) == len(items)):
+        some = f"{len(unread)} of {counted(len(items), 'file')} cannot be read; on_error=skip leaves them out:\n  "
+        raise CoflashError((some if len(items) > 1 else "") + "\n  ".join(unread.values()))
+    return [item for item, problem in results if item is not None], unread
