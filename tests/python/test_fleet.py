@@ -214,7 +214,12 @@ def test_a_table_has_a_row_for_each_volume_and_point(found: Fleet) -> None:
     table = found.table("waf_host").to_polars()
     assert table.height == 6
     assert table.columns[0] == "volume"
-    sums = table.filter(polars.col("cooperation.name") == "none").select("host_writes_pages", "programs_pages").sum().row(0)
+    sums = (
+        table.filter(polars.col("cooperation.name") == "none")
+        .select("host_writes_pages", "programs_pages")
+        .sum()
+        .row(0)
+    )
     assert sums[1] / sums[0] == pytest.approx(found.whole["waf_host"][0])
     assert set(table["volume"]) == {one.name for one in found.volumes}
 

@@ -175,7 +175,7 @@ def _jobs(first: str, second: str) -> TextTable:
 
 
 def _log(folder: str, file: str, capacity: str | None) -> TextTable:
-    from coflash.calibrate.fdp_log import beside_log, read_fdp_log, remarks_of  # slow to import
+    from coflash.calibrate.nvme_fdp import beside_log, read_fdp_log, remarks_of  # its package is slow to import
 
     log, result = read_fdp_log(Path(file)), Result.load(folder)
     least = result.scenario.core.exported_bytes()

@@ -21,17 +21,13 @@ from coflash.cli.console import (
     scenario_with,
     write_json,
 )
-from coflash.cli.live_display import View, displayed
-from coflash.cli.summary import summary
 from coflash.files import atomic_write, remote
 from coflash.files.digest import is_there_once
 from coflash.results.fio_json import fio_text
 from coflash.results.identity import Identity
-from coflash.results.nvme_fdp import fdp_text
 from coflash.results.result import FILES, Result, check_place
 from coflash.runs.checkpoint import SECONDS, Checkpoint
 from coflash.runs.inputs import inputs_of
-from coflash.runs.progress import shown
 from coflash.runs.run import replaying, simulate
 from coflash.scenario import Scenario
 from coflash.trace import Progress
@@ -108,9 +104,13 @@ def run(
         if quiet:
             result = simulated()
         elif live:
+            from coflash.cli.live_display import View, displayed
+
             with displayed(View(chosen.name, errors())) as view, _said(first, view.progress) as report:
                 result = simulated(progress=report, measured=view.measured)
         else:
+            from coflash.runs.progress import shown
+
             with shown(chosen.name, errors()) as follow, _said(first, follow) as report:
                 result = simulated(progress=report)
     try:
@@ -121,6 +121,8 @@ def run(
     finally:  # what cannot be saved can be read
         write_json(json, _written(result, output_format))
         if not quiet:
+            from coflash.cli.summary import summary
+
             console = errors() if json == STANDARD_OUTPUT else output()
             notes(result.notes)
             console.print(summary(result))
@@ -146,6 +148,8 @@ def _check_same(out: str, scenario: Scenario, trace: list[str]) -> None:
 def _written(result: Result, form: str) -> str:
     """Return a result in one of the forms of --json."""
     if form == "nvme-fdp":
+        from coflash.calibrate.nvme_fdp import fdp_text  # its package is slow to import
+
         return fdp_text(result)
     return result.to_json() if form == "coflash" else fio_text(result, bins=form == "fio-json+")
 

@@ -27,7 +27,8 @@ from coflash.trace.trace_info import TraceInfo
 DOCUMENT = "volumes.json"
 _PAGE = "4KiB"
 _NO_OPTIONS: Options = {}
-_Given, _Found = TypeVar("_Given", bound=Hashable), TypeVar("_Found")
+_Given = TypeVar("_Given", bound=Hashable)
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
