@@ -331,7 +331,7 @@ def test_the_command_lists_what_has_no_counterpart(tmp_path: Path) -> None:
 def test_questions_of_many_runs_take_a_job_file_too(tmp_path: Path) -> None:
     job = tmp_path / "job.fio"
     job.write_text("[w]\nrw=randwrite\nbs=4k\nsize=8m\nio_size=2m\niodepth=4\nioengine=libaio\n")
-    device = ("random-5g", "--set", "flash.channels=1", "--set", "flash.blocks_per_plane=100", "--fio", str(job))
+    device = ("random-5g", "--set", "flash.channels=1", "--set", "flash.blocks_per_plane=100", "--trace", str(job))
     vary = ("--vary", "cache.size=0B,1MiB", "--out", str(tmp_path / "out"))
     ran = CliRunner().invoke(app, ["sweep", *device, *vary])
     assert ran.exit_code == 0, ran.output

@@ -213,7 +213,7 @@ def test_many_traces_have_a_row_each_and_those_that_are_known_are_not_read_again
     folder.mkdir()
     trace.generate("zipf", folder / "one.parquet", requests=2000, space="16MiB")
     (folder / "empty.csv").write_text("")
-    ran = CliRunner().invoke(app, ["trace", "info", str(folder), "--table", str(table)])
+    ran = CliRunner().invoke(app, ["trace", "survey", str(table), str(folder)])
     assert ran.exit_code == 0, ran.output
     assert "2 traces, 1 of which cannot be read" in ran.output
     found = Table.read_parquet(table)

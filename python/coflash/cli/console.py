@@ -57,6 +57,12 @@ def scenario_with(
     return changed
 
 
+def jobs_apart(trace: list[str] | None) -> tuple[Path | None, list[str] | None]:
+    """Return the job file of fio among the files of `--trace`, which ends in .fio, and the others; None for none."""
+    jobs = [file for file in trace or () if file.endswith(".fio")]
+    return (Path(jobs[0]), [file for file in trace or () if file != jobs[0]] or None) if jobs else (None, trace)
+
+
 def check_effect(given: Mapping[str, Any], why: str) -> None:
     """Refuse options that would have no effect.
 

@@ -15,6 +15,7 @@ from coflash.cli.console import (
     check_json,
     end_if_failed,
     errors,
+    jobs_apart,
     noted,
     notes,
     output,
@@ -37,7 +38,6 @@ def sweep(
     scenario: str,
     vary: list[str],
     trace: list[str] | None = None,
-    fio: Path | None = None,
     read: list[str] | None = None,
     assignments: list[str] | None = None,
     scale: str | None = None,
@@ -72,7 +72,6 @@ def tune(
     cost: str | None = None,
     subject_to: list[str] | None = None,
     trace: list[str] | None = None,
-    fio: Path | None = None,
     read: list[str] | None = None,
     assignments: list[str] | None = None,
     trials: int = 50,
@@ -139,7 +138,6 @@ def _explained(sizing: Sizing) -> Sequence[str]:
 def advise(
     scenario: str,
     trace: list[str] | None = None,
-    fio: Path | None = None,
     read: list[str] | None = None,
     assignments: list[str] | None = None,
     scale: str | None = None,
@@ -223,8 +221,9 @@ def _ask(
     for name in {"vary", "over"} & given.keys():
         given[name] = values_by_key(given[name] or ())
     for name in {"scenario", "drive"} & given.keys():
-        read, fio, trace = given.pop("read", None), given.pop("fio", None), given.get("trace")
-        given[name] = scenario_with(given[name], given.pop("assignments"), read, fio, trace)
+        fio, given["trace"] = (None, given["trace"]) if name == "drive" else jobs_apart(given.get("trace"))
+        read = given.pop("read", None)
+        given[name] = scenario_with(given[name], given.pop("assignments"), read, fio, given["trace"])
     if "out" in given:
         given["progress"] = not quiet
     with noted():

@@ -21,7 +21,7 @@ from coflash.files.digest import check_lasting
 from coflash.quantity import Unit, change, counted, show, show_change
 from coflash.runs.progress import shown
 from coflash.text_table import TextTable
-from coflash.trace.survey import survey
+from coflash.trace.survey import survey as surveyed
 from coflash.trace.trace_info import MissRatioCurves
 
 app = Group(no_args_is_help=True)
@@ -40,15 +40,12 @@ def info(
     policies: str | None = None,
     sizes: str | None = None,
     plot: Path | None = None,
-    table: Path | None = None,
     read: list[str] | None = None,
     as_json: bool = False,
 ) -> None:
-    """Describe a trace: requests, sizes, footprint, popularity, LRU miss ratios, and assumptions; or many, a row each.
+    """Describe a trace: requests, sizes, footprint, popularity, LRU miss ratios, and assumptions.
 
     Options:
-        table: `--table FILE` A row for each file in this Parquet file, and nothing else; a folder stands for all its
-            files. What it has of files that are the same is kept.
         sample: `--sample PAGES` The maximum of pages tracked for popularity and miss ratios, which are estimates for
             larger footprints: auto (16,384), exact (no maximum), or a number.
         policies: `--policies NAME,NAME...` Also simulate caches with these eviction policies, a list such as
@@ -57,14 +54,6 @@ def info(
             footprint down to a 256th of it.
         plot: `--plot PATH` Also draw it: a file that ends in .svg, .png or .pdf, or a folder for a PDF of each panel.
     """
-    if table is not None:
-        given = {"--policies": policies, "--cache-sizes": sizes, "--plot": plot, "--json": as_json}
-        check_effect(given, "beside --table, whose rows are descriptions alone")
-        found_of = survey(trace, table, trace_options(read), page=page, sample=sample)
-        bad = sum(map(bool, found_of["error"]))
-        unread = f", {bad:,} of which cannot be read: see its column error" if bad else ""
-        say(f"{table}: {counted(len(found_of), 'trace')}{unread}")
-        return
     if plot is not None:
         from coflash.figures import trace as trace_figures  # needs numpy, which --help does not
 
@@ -82,12 +71,26 @@ def info(
     if as_json:
         show_json(found.to_dict() | ({} if curves is None else {"miss_ratio_curves": curves.to_dict()}))
         return
-    shown_rows = TextTable(["", ""], wraps=True)
+    table = TextTable(["", ""], wraps=True)
     for label, text in rows(found, curves):
-        shown_rows.add(label, text)
-    show_table(shown_rows)
+        table.add(label, text)
+    show_table(table)
     for file in written:
         say(str(file))
+
+
+@app.command()
+def survey(table: Path, trace: list[str]) -> None:
+    """Describe many traces in one table: a row for each file; rows of files that are the same are kept.
+
+    Options:
+        table: `TABLE` The Parquet file to write.
+        trace: `FILE|DIR...` The traces; a folder stands for all its files.
+    """
+    rows_of = surveyed(trace, table)
+    bad = sum(map(bool, rows_of["error"]))
+    unread = f", {bad:,} of which cannot be read: see its column error" if bad else ""
+    say(f"{table}: {counted(len(rows_of), 'trace')}{unread}")
 
 
 def _curves(

@@ -144,7 +144,7 @@ impl Scenario {
         Ok(Self { limits: scaled.limits.iter().cloned().chain(few).collect(), ..scaled })
     }
 
-    /// The drive with the same blocks, whose dies export so many pages each.
+    /// The drive with the same blocks, whose dies export `per_die` pages each.
     #[must_use]
     pub fn exporting(&self, per_die: u64) -> Self {
         let data = u64::from(self.flash.blocks_per_die()) * self.ftl.data_pages_per_block(&self.flash);
