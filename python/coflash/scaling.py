@@ -46,7 +46,7 @@ def kept_capacity(whole: _core.Scenario, scale: str) -> tuple[int, str]:
     for _ in range(_HALVINGS):
         try:
             reached = programs(small.exporting(at), seeds)
-        except CoflashError:  # it does not hold so much
+        except CoflashError:  # too much for its blocks
             reached = float("inf")
         if abs(reached - wanted) <= _EQUAL * wanted:
             break
@@ -54,7 +54,7 @@ def kept_capacity(whole: _core.Scenario, scale: str) -> tuple[int, str]:
         at = (low + high) // 2
     try:
         reached = programs(small.exporting(at), seeds)
-    except CoflashError:  # it does not hold so much, but what was measured last
+    except CoflashError:  # too much for its blocks: the most that was measured
         at, reached = low, programs(small.exporting(low), seeds)
     return at, (
         f"Its exported capacity keeps write amplification: {dies} of its dies in a closed loop have {wanted:.3f} "
