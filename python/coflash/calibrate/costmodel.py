@@ -178,7 +178,7 @@ def _check(name: str, value: float, low: float, high: float) -> None:
 
 
 def _at(hit_rates: Sequence[float], place: float) -> float:
-    """Return the hit rate of a cache of so many segments: linear between whole ones, constant beyond the last."""
+    """Return the hit rate of a cache of `place` segments: linear between whole ones, constant beyond the last."""
     rates = [0.0, *hit_rates]
     before = min(int(place), len(rates) - 1)
     after = min(before + 1, len(rates) - 1)
