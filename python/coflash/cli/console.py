@@ -6,10 +6,9 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
 
 from coflash._core import CoflashError
 from coflash.cli.options import TableForm, assigned, trace_options
@@ -21,15 +20,31 @@ from coflash.terminal import errors as errors
 from coflash.terminal import output as output
 from coflash.text_table import TextTable
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 STANDARD_OUTPUT = Path("-")
 
 
-def scenario_with(name: str, assignments: list[str] | None, read: list[str] | None = None) -> Scenario:
-    """Load a scenario and apply `--set` and `--read`.
+def scenario_with(
+    name: str,
+    assignments: list[str] | None,
+    read: list[str] | None = None,
+    fio: Path | None = None,
+    trace: list[str] | None = None,
+    scale: str | None = None,
+) -> Scenario:
+    """Load a scenario and apply `--set`, `--read`, `--fio`, beside which no `--trace` may be given, and `--scale`.
 
     Raises:
-        CoflashError: There is no such scenario, or an assignment is wrong.
+        CoflashError: There is no such scenario, an assignment is wrong, there are two workloads, or the scenario, or
+            the trace that it would replay, cannot be scaled.
     """
+    if scale is not None:
+        return scenario_with(name, assignments, read, fio, trace).replaying(trace or []).scaled(scale)
+    if fio is not None:
+        check_effect({"--trace": trace}, "beside --fio, whose jobs make the requests")
+        return scenario_with(name, assignments, read).with_jobs(str(fio))
     pairs = assigned("--set", assignments, "cache.size=64MiB")
     pairs += [(f"workload.trace_options.{key}", value) for key, value in trace_options(read).items()]
     scenario = Scenario.load(name)
@@ -42,13 +57,10 @@ def scenario_with(name: str, assignments: list[str] | None, read: list[str] | No
     return changed
 
 
-def scaled(scenario: Scenario, scale: str | None, trace: Iterable[str] | None = None) -> Scenario:
-    """Apply `--scale`.
-
-    Raises:
-        CoflashError: The scenario, or the trace that it would replay, cannot be scaled.
-    """
-    return scenario if scale is None else scenario.replaying(list(trace or ())).scaled(scale)
+def jobs_apart(trace: list[str] | None) -> tuple[Path | None, list[str] | None]:
+    """Return the job file of fio among the files of `--trace`, which ends in .fio, and the others; None for none."""
+    jobs = [file for file in trace or () if file.endswith(".fio")]
+    return (Path(jobs[0]), [file for file in trace or () if file != jobs[0]] or None) if jobs else (None, trace)
 
 
 def check_effect(given: Mapping[str, Any], why: str) -> None:
@@ -112,8 +124,7 @@ def end_if_failed(failures: Sequence[Failure], quiet: bool) -> None:
     """End with exit status 1 if runs failed, and say how many; also the first one, where none was shown before."""
     if failures:
         first = f"; the first: {failures[0].label}: {failures[0].error}" if quiet else ", see above"
-        told = f"{counted(len(failures), 'run')} failed{first}"
-        errors().print(told, style="red", soft_wrap=True)
+        errors().print(f"{counted(len(failures), 'run')} failed{first}", style="red", soft_wrap=True)
         raise typer.Exit(1)
 
 

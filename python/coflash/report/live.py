@@ -54,7 +54,7 @@ class _Events:
     def watch(self, browser: BaseHTTPRequestHandler) -> None:
         """Send a browser each event that it has not seen, until either side ends."""
         given = browser.headers.get("Last-Event-ID", "0")
-        seen = int(given) if given.isdecimal() else 0
+        seen = int(given) if given.isdecimal() and len(given) < 20 else 0
         with self._told:
             if self._watchers == _WATCHERS_MAX:
                 browser.send_error(HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are open")
@@ -98,7 +98,7 @@ class LivePage:
         self._flash = _Events()
         self._last: tuple[str, int] | None = None
         path = f"/{secrets.token_urlsafe(16)}/"
-        page, events = lab.page(), self._flash
+        page, events = lab.page(needs_kernel=False), self._flash
 
         class Live(LocalPage):
             def answer(self) -> None:

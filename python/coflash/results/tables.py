@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from coflash.measures.measure import HEADLINE, MEASURES, OVERALL, Measure, applying, causes, sum_of
 from coflash.measures.metrics import Metrics
-from coflash.measures.renamed import metrics_of
 from coflash.measures.sections import sections
 from coflash.quantity import change, show, show_change
 from coflash.results.assumptions import assumptions_of, beside
@@ -99,7 +99,7 @@ def beside_table(
     is_one = len(groups) == 1
     columns = ["", first, *([""] if is_one else []), *(name for other in others for name in (other, "change"))]
     table = TextTable(columns, "lrl" if is_one else "lr", wraps=True, title=title)
-    metrics = [[metrics_of(document) for document in group] for group in groups]
+    metrics = [[Metrics(document["metrics"]) for document in group] for group in groups]
     whole = [one for group in metrics for one in group]
 
     def add(label: str, texts: Sequence[str]) -> None:
@@ -156,12 +156,14 @@ def run_table(result: Result) -> TextTable:
 
 
 def changes(measure: Measure, estimates: Sequence[Estimate]) -> list[Cell]:
-    """Return the cells of estimates: the first, and each other one with its change from it."""
+    """Return the cells of estimates: the first, and each other one with its change from it, judged if beyond noise."""
     first, *others = (show_estimate(one, measure.unit) for one in estimates)
     cells = [Cell(first)]
     for text, one in zip(others, estimates[1:], strict=True):
         relative = change(one.mean, estimates[0].mean)
-        cells += [Cell(text), Cell(show_change(relative), measure.verdict(relative))]
+        noise = math.hypot(one.half_width or 0.0, estimates[0].half_width or 0.0)
+        beyond = relative if abs((one.mean or 0.0) - (estimates[0].mean or 0.0)) > noise else None
+        cells += [Cell(text), Cell(show_change(relative), measure.verdict(beyond))]
     return cells
 
 
