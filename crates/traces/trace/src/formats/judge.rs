@@ -145,9 +145,10 @@ impl<'a> Judge<'a> {
         let header = lines.iter().take(HEADER_LINES_MAX).enumerate().find_map(|(index, line)| {
             let before = lines[..=index].iter().filter(|line| !is_comment(line)).count();
             let fits = |(separator, names): &(u8, Vec<Name>)| {
+                // A comment may be prose.
                 let mut next = data[before..].iter().take(HEADER_LINES_MAX);
-                let next = data.len() == before
-                    || next.any(|line| split(line, *separator, None).len() >= names.len());
+                let next =
+                    !is_comment(line) || next.any(|line| split(line, *separator, None).len() >= names.len());
                 next && has(names, &["offset"]) && has(names, &["size", "count", "last"])
             };
             let all = SEPARATORS.into_iter().chain([BLANK]);
