@@ -5,19 +5,21 @@ A [`Claim`][coflash_reproduce.claim.Claim] can fail. Its kind says how our numbe
 - a *number* holds within `NEAR` of the paper's, above or below it; a change that misses it still holds in its direction
   with the paper's sign and at least `NEAR` of its size;
 - a *bound* holds if ours is not above it: for words such as "below 1 %" and "lower than all";
+- a number that is one of a few places, such as a best share of a grid, holds at that place; the next one is a step off;
 - *about the same* holds if the change is within the bound, up or down;
 - a *direction or shape* holds if each change goes the paper's way (`FALLS`, `RISES`) by at least `least`. With all of
   them smaller it says nothing; otherwise it does not hold. `climb` and `valley` give the changes of a curve.
 
 The computation of ours returns None where the runs have nothing that could refute the statement, such as refreshes
-where none can fall due: it says nothing. `INPUT` marks a statement that is decided by what we put in, and `READING`
-another reading of a number that is counted already: both are shown, and not counted.
+where none can fall due: it says nothing. `INPUT` marks a number for which something unknown was chosen: it is shown
+with whether it was met, and not counted. `READING` marks another reading of a number that is counted already: it is on
+a page of its own.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -32,7 +34,10 @@ FALLS, RISES = -1.0, 1.0
 """The directions of a change."""
 HOLDS, REFUTED = "holds", "refuted"
 DIRECTION, FAILS, NOTHING = "direction holds", "does not hold", "says nothing"
+STEP = "a step off"
 INPUT, READING = "input", "another reading"
+COUNTED = (HOLDS, DIRECTION, STEP, FAILS)
+"""The verdicts on statements that the runs could refute."""
 
 Numbers = float | tuple[float, ...]
 """A number, or several: the two ends of a range, or the changes along a curve."""
@@ -68,16 +73,19 @@ class Claim:
     kind: Kind = Kind.NUMBER
     least: float = LEAST
     """The least change that is an effect."""
+    step: float = 0.0
+    """The distance of the places of which the number is one; 0 if it may have any value."""
     aside: str = ""
     """Why it is not counted: `INPUT` or `READING`."""
-    must: bool = False
-    """Whether it held when its page was written: a run in which it does not hold any more ends in an error."""
 
     def verdict(self, ours: Sequence[float]) -> str:
         """Say whether it holds."""
         if not ours:
             return NOTHING
         pairs = list(zip(ours, each(self.paper), strict=True))
+        if self.step:
+            steps = max(round(abs(one - paper) / self.step) for one, paper in pairs)
+            return (HOLDS, STEP, FAILS)[min(steps, 2)]
         match self.kind:
             case Kind.BOUND:
                 return HOLDS if all(one <= paper for one, paper in pairs) else FAILS
@@ -103,6 +111,8 @@ class Claim:
             case Kind.EFFECT:
                 ways = ", then ".join("fall" if way < 0 else "rise" for way in each(self.paper))
                 return f"no {ways} of {self.least:.0%} or more"
+        if self.step:
+            return f"another step of {self.step:.0%}"
         ranges = (self.shown(sorted((paper * (1 - NEAR), paper * (1 + NEAR)))) for paper in each(self.paper))
         return f"outside {', '.join(ranges)}"
 
@@ -131,13 +141,16 @@ class Judged:
 
     @property
     def verdict(self) -> str:
-        """Whether it holds, or why it is not counted."""
-        return self.claim.aside or self.claim.verdict(self.ours)
+        """Whether it holds, or why it is not counted; an input may miss what was chosen for it."""
+        told = self.claim.verdict(self.ours)
+        if self.claim.aside == INPUT and told not in (HOLDS, DIRECTION, NOTHING):
+            return f"{INPUT}, missed"
+        return self.claim.aside or told
 
     @property
-    def holds(self) -> bool:
-        """Whether it holds, counted or not, or says nothing."""
-        return self.claim.verdict(self.ours) in (HOLDS, DIRECTION, NOTHING)
+    def name(self) -> str:
+        """Its exhibit and what it is about, as on the page."""
+        return ": ".join(self.row()[:2])
 
     def row(self) -> tuple[str, ...]:
         """Return the cells of the table."""
@@ -147,7 +160,7 @@ class Judged:
             f"{claim.what}, {self.experiment.title}" if self.experiment else claim.what,
             claim.said or claim.shown(each(claim.paper)),
             claim.shown(self.ours) or "–",
-            "" if claim.aside == INPUT else claim.refuted_by,
+            claim.refuted_by,
             self.verdict,
         )
 
@@ -162,11 +175,24 @@ def judge(claims: Iterable[Claim], runs: Runs) -> list[Judged]:
     ]
 
 
+def lost(found: Sequence[Judged], before: Collection[str]) -> list[str]:
+    """Return the statements that held before, by their names, and do not now."""
+    return [one.name for one in found if one.name in before and one.verdict == FAILS]
+
+
+def tally(found: Sequence[Judged], before: Collection[str] | None) -> str:
+    """Say how many statements hold, of those that could be refuted, and how many did before, if that is known."""
+    verdicts = [one.verdict for one in found if one.verdict in COUNTED]
+    was = "no record of this scale" if before is None else f"was {sum(one.name in before for one in found)}"
+    return f"{verdicts.count(HOLDS) + verdicts.count(DIRECTION)} of {len(verdicts)} hold ({was})"
+
+
 def counts(found: Sequence[Judged]) -> Grid:
     """Count the statements of each kind by their verdicts."""
-    verdicts = (HOLDS, DIRECTION, FAILS, NOTHING, INPUT, READING)
-    counted = Counter((one.claim.kind.value, one.verdict) for one in found)
-    counted.update(("all", one.verdict) for one in found)
+    verdicts = (HOLDS, DIRECTION, STEP, FAILS, NOTHING, INPUT, READING)
+    counted = Counter((one.claim.kind.value, one.claim.aside or one.verdict) for one in found)
+    counted.update(("all", one.claim.aside or one.verdict) for one in found)
+    verdicts = tuple(verdict for verdict in verdicts if counted["all", verdict])
     kinds = [*dict.fromkeys(one.claim.kind.value for one in found), "all"]
     rows = ((kind, *(str(counted[kind, verdict]) for verdict in verdicts)) for kind in kinds)
     return Grid(("", *verdicts), tuple(rows))

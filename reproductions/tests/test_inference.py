@@ -246,7 +246,7 @@ def test_the_page_of_a_search(known: Inference, searched_only: Inference, tmp_pa
 @pytest.mark.parametrize(
     ("paper", "scale", "message"),
     [
-        ("opfc", "quick", r'--infer: "opfc" was given.*cdm, opfcl, shadowgc'),
+        ("opfc", "quick", r'--infer: "opfc" was given.*cdm, shadowgc'),
         ("cdmm", "quick", 'did you mean "cdm"'),
         ("cdm", "ful", 'did you mean "full"'),
     ],

@@ -14,8 +14,8 @@ from coflash_reproduce.output import IMAGES, Output
 from coflash_reproduce.reproduction import PAPERS, one_of
 
 TRIALS = {
-    "quick": {"cdm": 6, "opfcl": 6, "shadowgc": 6},
-    "full": {"cdm": 12, "opfcl": 12, "shadowgc": 24},
+    "quick": {"cdm": 6, "shadowgc": 6},
+    "full": {"cdm": 12, "shadowgc": 24},
 }
 """The set-ups to try for each reading, by scale and paper."""
 

@@ -107,6 +107,11 @@ impl Channels {
     pub(crate) fn new(channel_of_server: Vec<u32>, timing: &Timing) -> Self {
         let buses = channel_of_server.iter().max().map_or(0, |last| last + 1);
         let servers = channel_of_server.len() as u32;
+        let (overtaken_max, suspend_overhead) = match timing.read_priority {
+            ReadPriority::None => (None, None),
+            ReadPriority::Overtake { overtaken_max } => (Some(overtaken_max), None),
+            ReadPriority::Suspend { overtaken_max, overhead } => (Some(overtaken_max), Some(overhead)),
+        };
         let server = |channel| Server {
             channel,
             queue: Queue::default(),
@@ -121,16 +126,8 @@ impl Channels {
             operations: Operations::default(),
             servers: channel_of_server.into_iter().map(server).collect(),
             buses: vec![Bus::default(); buses as usize],
-            overtaken_max: match timing.read_priority {
-                ReadPriority::None => None,
-                ReadPriority::Overtake { overtaken_max } | ReadPriority::Suspend { overtaken_max, .. } => {
-                    Some(overtaken_max)
-                }
-            },
-            suspend_overhead: match timing.read_priority {
-                ReadPriority::Suspend { overhead, .. } => Some(overhead),
-                ReadPriority::None | ReadPriority::Overtake { .. } => None,
-            },
+            overtaken_max,
+            suspend_overhead,
             serves_ready: false,
             buffer: PageBuffer::new(0, Duration::ZERO),
             copies: PageBuffer::new(0, Duration::ZERO),

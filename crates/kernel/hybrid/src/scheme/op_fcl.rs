@@ -11,9 +11,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum CostsOf {
-    /// Costs by data sheets, and random invalidations: the paper's equations 1 to 6.
+    /// The paper's equations 3 to 6: costs of flash by its data sheet, random invalidations, and the disk of the paper's table 2,
+    /// whatever the disk is.
     #[default]
     Constants,
+    /// The same equations with the mean times of the disk behind the cache.
+    OfDisk,
     /// Measured costs of disks and garbage collection, including waiting times. This is not in the paper.
     Measured,
 }
@@ -48,9 +51,10 @@ impl PartitionScheme for OpFclConfig {
     }
 
     fn divide(&self, period: &Period<'_>) -> Option<Partition> {
-        let Period { demand, costs, measured, step, caching_max } = *period;
+        let Period { demand, costs, costs_of_disk, measured, step, caching_max } = *period;
         match self.costs {
             CostsOf::Constants => Some(costs.best(demand, step, caching_max)),
+            CostsOf::OfDisk => Some(costs_of_disk.best(demand, step, caching_max)),
             // Before garbage collection begins, over-provisioned space has no benefit.
             CostsOf::Measured if measured.cleaning.is_unknown() => None,
             CostsOf::Measured => Some(measured.best(&costs.flash, demand, step, caching_max)),

@@ -1,8 +1,6 @@
 //! The layout of sectors: zones of cylinders with the same number of sectors on each track, skewed so that
 //! after a switch the first sector of the next track arrives under the head at once.
 
-use coflash_base::Save;
-
 /// A zone: cylinders with equal tracks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Zone {
@@ -30,20 +28,19 @@ pub(super) struct SectorAddress {
 }
 
 /// The zones of a disk and their first sectors.
-#[derive(Clone, Debug, Save)]
+#[derive(Clone, Debug)]
 pub(super) struct Layout {
-    #[save(skip)]
-    zones: &'static [Zone],
+    zones: Vec<Zone>,
     first_sectors: Vec<u64>,
     heads: u32,
     sectors: u64,
 }
 
 impl Layout {
-    pub(super) fn new(zones: &'static [Zone], heads: u32, cylinders: u32) -> Self {
+    pub(super) fn new(zones: Vec<Zone>, heads: u32, cylinders: u32, sectors_max: u64) -> Self {
         let mut sectors = 0;
         let ends = zones.iter().skip(1).map(|zone| zone.first_cylinder).chain([cylinders]);
-        let first_sectors = std::iter::zip(zones, ends)
+        let first_sectors = std::iter::zip(&zones, ends)
             .map(|(zone, end)| {
                 let first = sectors;
                 sectors +=
@@ -51,7 +48,7 @@ impl Layout {
                 first
             })
             .collect();
-        Self { zones, first_sectors, heads, sectors }
+        Self { zones, first_sectors, heads, sectors: sectors.min(sectors_max) }
     }
 
     pub(super) fn sectors(&self) -> u64 {
@@ -75,5 +72,12 @@ impl Layout {
             track_sectors: zone.track_sectors,
             angle,
         }
+    }
+}
+
+#[cfg(test)]
+impl Layout {
+    pub(super) fn zones(&self) -> &[Zone] {
+        &self.zones
     }
 }
