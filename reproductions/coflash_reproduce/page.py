@@ -154,7 +154,8 @@ def figure_csv(figure: Figure, runs: Runs) -> str:
             for run in runs.of(experiment.name)
             if not figure.only or run.case.line in figure.only
         ]
-    rows += [("", line.label, repr(at), repr(value), "") for line in figure.beside(runs) for at, value in line.points]
+    beside = {line: None for experiment in figure.panels(runs) for line in figure.beside(runs, experiment)}
+    rows += [("", line.label, repr(at), repr(value), "") for line in beside for at, value in line.points]
     return csv_of(rows)
 
 
@@ -194,7 +195,7 @@ def _figure_tables(figure: Figure, runs: Runs) -> Iterator[str]:
 
 
 def _figure_grid(figure: Figure, runs: Runs, experiment: Experiment) -> Grid:
-    lines = [*lines_of(runs, experiment, figure), *figure.beside(runs)]
+    lines = [*lines_of(runs, experiment, figure), *figure.beside(runs, experiment)]
     values = {line.label: dict(line.points) for line in lines}
     halves = {line.label: dict(zip(values[line.label], line.half_widths, strict=False)) for line in lines}
     base = values.get(figure.baseline or "", {})

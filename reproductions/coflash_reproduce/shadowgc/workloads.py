@@ -114,6 +114,7 @@ NOTICES = (0, 1, 2)
 """The notices of that size for which a command has room; 0 for those of the scenario."""
 NOTICE_READS = (0, 5, 10, 30)
 """The shares of reads with which notices are sent, in percent; the last one is counted."""
+NOTICED = tuple(f"notices-{percent}" for percent in NOTICE_READS)
 
 
 @dataclass(frozen=True)
