@@ -16,6 +16,8 @@ from coflash_reproduce.paper import Case, Experiment
 GIB = 2**30
 BLOCKS = 16384
 """The blocks of a die in the paper's configurations."""
+DIVISOR_MAX = 128
+"""What all is divided by at most, but requests: garbage collection needs blocks."""
 FP, RW, OP = "FP-FCL", "RW-FCL", "OP-FCL"
 MEASURED = "OP-FCL, measured costs"
 """Our variant: the cost model uses the measured times of disks and garbage collection, and of requests that wait."""
@@ -103,7 +105,7 @@ class Scale:
     """
 
     judged_requests: int
-    """The most requests of a workload where OP-FCL is judged beside the best fixed share, with several seeds."""
+    """The most requests of a workload where OP-FCL is judged beside the best fixed shares."""
     whole_requests: int
     """The most where all fixed shares are run."""
     part_requests: int
@@ -115,11 +117,12 @@ class Scale:
     """The shares under stand-ins that differ in one thing."""
     rivals_percent: tuple[int, ...] = (60,)
     """The shares at which the rivals are run."""
-    seeds: int = 3
     sizes: tuple[int, ...] = (64, 16)
     """The divisors beside which the judged size stands."""
     size_requests: int = 2_000_000
     """Their requests, if the judged size has more: there are 30 periods."""
+    seeds: int = 3
+    """The seeds of each."""
     units_kib: tuple[int, ...] = (4, 16, 32, 128, 512)
     periods_log2: tuple[int, ...] = (12, 14, 16, 18, 19, 20)
     """The requests of a period as powers of two."""
@@ -127,7 +130,7 @@ class Scale:
     """The requests of a period, as a power of two."""
 
 
-SCALES = {"quick": Scale(1_000_000, 1_000_000, 300_000), "full": Scale(30_000_000, 2_000_000, 1_000_000)}
+SCALES = {"quick": Scale(1_000_000, 1_000_000, 300_000), "full": Scale(30_000_000, 1_000_000, 1_000_000)}
 FIRST = ("financial", "home", "search")
 """The workloads of configuration 1 that have stand-ins."""
 BEST = {"financial": (50, 60), "home": (40, 40), "search": (95, 95), "exchange": (60, 60), "msn": (60, 70)}
@@ -156,17 +159,17 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         before_one_disk = [part(name) for name in FIRST]
     parts = [*before_one_disk, *map(part, CONFIG_2)]
     return (
+        *(_judged(scale, name) for name in BEST if not traces),
         *first,
         *map(whole, CONFIG_2),
-        *(_judged(scale, name) for name in BEST if not traces),
-        *map(part, DAYS),
-        *(part(name) for name in VARIED if not traces),
         *(_of_size(scale, name, divisor) for name in CONFIG_2 for divisor in scale.sizes if not traces),
-        *(_on_another(part(name), *disk) for name in BEST for disk in DISKS if not traces),
-        *(_by_unit(scale, one) for one in parts if one.name in SENSITIVE),
-        *(_by_period(scale, one) for one in (*parts, *map(part, DAYS))),
         *(_by_cause(one) for one in parts if one.name in CAUSES),
         *(_in_background(one) for one in parts),
+        *map(part, DAYS),
+        *(_by_unit(scale, one) for one in parts if one.name in SENSITIVE),
+        *(_by_period(scale, one) for one in (*parts, *map(part, DAYS))),
+        *(part(name) for name in VARIED if not traces),
+        *(_on_another(part(name), *disk) for name in BEST for disk in DISKS if not traces),
         *(_with_rivals(scale, one) for one in parts),
     )
 
@@ -359,8 +362,9 @@ def op_fcl(line: str = OP) -> dict[str, Any]:
 
 
 def _made_up(scale: Scale, name: str, divisor: int, fewer: int = 0) -> Experiment:
-    configuration = _configuration(name)
-    workload = {"remap": "none", **_workload(name, divisor, fewer or divisor)}
+    configuration, fewer = _configuration(name), fewer or divisor
+    divisor = min(divisor, DIVISOR_MAX)
+    workload = {"remap": "none", **_workload(name, divisor, fewer)}
     disks = 3 if configuration == 2 else 1
     disk_bytes = math.ceil(_space_bytes(name, divisor) / disks / 4096) * 4096
     scenario = device(configuration, divisor, workload, disk_bytes=disk_bytes, period_log2=scale.period_log2)
@@ -406,12 +410,12 @@ def _fitted(
 
 
 def _judged(scale: Scale, name: str) -> Experiment:
-    """Return OP-FCL and the best fixed shares with several seeds."""
+    """Return OP-FCL and the best fixed shares."""
     of = _made_up(scale, name, _divisor(name, scale.judged_requests))
     schemes = ((FP, "fp-fcl"), (RW, "rw-fcl"))
     cases = [fixed_share(*scheme, share) for scheme, share in zip(schemes, BEST[name], strict=True)]
     cases.append(Case(OP, INITIAL_PERCENT, op_fcl()))
-    return replace(_with_cases(of, JUDGED, cases), seeds=scale.seeds)
+    return _with_cases(of, JUDGED, cases)
 
 
 def _of_size(scale: Scale, name: str, divisor: int) -> Experiment:
@@ -420,7 +424,7 @@ def _of_size(scale: Scale, name: str, divisor: int) -> Experiment:
     divided = {**op_fcl(), "hybrid.period_requests": max(1, 2**scale.period_log2 // divisor)}
     best = fixed_share(FP, "fp-fcl", BEST[name][0])
     cases = [best, Case(OP, divisor, op_fcl()), Case(JITTER, divisor, divided)]
-    return _with_cases(of, f"{SIZES}-{divisor}", cases)
+    return replace(_with_cases(of, f"{SIZES}-{divisor}", cases), seeds=scale.seeds)
 
 
 def _with_cases(of: Experiment, kind: str, cases: Iterable[Case]) -> Experiment:
