@@ -55,7 +55,7 @@ and repeats no run that is in its folder (`--out`). The same command gives the s
 
 The last line of `coflash reproduce` says how many statements hold, and how many do on the published page. It ends with
 the exit code 1 if one of these is lost, and with 130 at Control-C. `--figure figure-6` makes one figure with the runs
-that it needs, and `--list` lists them.
+that it needs, and `--figure list` lists them.
 
 ## Badges
 

@@ -33,8 +33,6 @@ def reproduce(
     publish: Path | None = None,
     workers: int | None = None,
     figure: str | None = None,
-    listing: bool = False,
-    infer: bool = False,
     quiet: bool = False,
 ) -> None:
     """Run a paper's experiments and put its numbers beside ours; runs that are in the folder are not repeated.
@@ -43,22 +41,21 @@ def reproduce(
 
     Options:
         paper: `PAPER` Which paper: cdm, shadowgc, opfcl, warp.
-        figure: `--figure NAME` One figure or table, such as figure-6, with the runs that it needs; --list has all.
-        listing: `--list` List its figures and tables with their experiments, and run nothing.
+        figure: `--figure NAME` One figure or table, such as figure-6, with the runs that it needs. "list" lists all
+            with their experiments, and runs nothing. "inference" searches what the paper leaves open instead, one run
+            at once unless --on: which readings give its numbers.
         out: `--out -o DIR` The folder for page, figures, tables and runs; by default results/reproduce/PAPER-SCALE.
-        infer: `--infer` Search what the paper leaves open instead, one run at once unless --on: which readings give its
-            numbers.
     """
-    if listing:
+    if figure == "list":
         _list(paper, scale, trace or ())
         return
-    if not infer:
+    if figure != "inference":
         _carry_out("paper", paper, scale, trace, out, publish, workers, quiet, figure)
         return
     from coflash_reproduce.inference import infer as search  # slow to import
 
     if trace:
-        raise CoflashError(f"{paper}: --infer takes no --trace: it searches the workload as well")
+        raise CoflashError(f"{paper}: --figure inference takes no --trace: it searches the workload as well")
     place = out or Path("results/reproduce") / f"{paper}-{scale}"
     console = None if quiet else errors()
     page = search(paper, scale, out=place, publish=publish, jobs=workers, console=console)

@@ -326,7 +326,7 @@ def test_one_figure_has_the_runs_that_it_needs(done: Done, tmp_path: Path) -> No
 
 
 def test_the_list_names_every_exhibit_with_its_runs(done: Done, capsys: pytest.CaptureFixture[str]) -> None:
-    command.reproduce("cdm", "tiny", listing=True)
+    command.reproduce("cdm", "tiny", figure="list")
     shown = capsys.readouterr().out
     for exhibit in PAPER.exhibits:
         assert f"{exhibit.name}: " in shown

@@ -101,7 +101,7 @@ class Scale:
     """The size of the experiments.
 
     A divisor is that of flash, segment, disks, address spaces and requests, not of periods: the least with which a
-    workload has no more than so many requests.
+    workload keeps to its most requests.
     """
 
     judged_requests: int
@@ -159,7 +159,6 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         before_one_disk = [part(name) for name in FIRST]
     parts = [*before_one_disk, *map(part, CONFIG_2)]
     return (
-        *(_judged(scale, name) for name in BEST if not traces),
         *first,
         *map(whole, CONFIG_2),
         *(_of_size(scale, name, divisor) for name in CONFIG_2 for divisor in scale.sizes if not traces),
@@ -171,6 +170,7 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         *(part(name) for name in VARIED if not traces),
         *(_on_another(part(name), *disk) for name in BEST for disk in DISKS if not traces),
         *(_with_rivals(scale, one) for one in parts),
+        *(_judged(scale, name) for name in BEST if not traces),
     )
 
 

@@ -2,8 +2,7 @@
 //! are published with its validation traces. Seek times are measured at some distances and interpolated in
 //! between.
 
-use super::drive::Parameters;
-use super::layout::{Layout, Zone};
+use super::layout::{Layout, Parameters, Zone};
 use super::seek::SeekCurve;
 
 const CYLINDERS: u32 = 10_042;

@@ -1,6 +1,6 @@
 //! Drives: the parameters of a mechanical disk, measured ones or those that follow from a data sheet.
 
-use super::layout::{Layout, Zone};
+use super::layout::{Layout, Parameters, Zone};
 use super::seek::SeekCurve;
 use super::{SECTOR_BYTES, atlas10k};
 use coflash_base::{Bytes, Duration, Misfit};
@@ -35,24 +35,6 @@ coflash_base::choice! {
         /// A drive by its data sheet.
         DataSheet(DataSheet),
     }
-}
-
-/// The parameters of a drive.
-#[derive(Clone, Debug)]
-pub(super) struct Parameters {
-    pub(super) layout: Layout,
-    pub(super) seeks: SeekCurve,
-    /// The mean time of a seek before a read, for a cost model.
-    pub(super) mean_seek_ns: u64,
-    pub(super) rotation_ns: u64,
-    pub(super) head_switch_ns: u64,
-    pub(super) write_settle_ns: u64,
-    /// The sectors of a buffer segment.
-    pub(super) segment_sectors: u64,
-    pub(super) read_overhead_ns: u64,
-    pub(super) write_overhead_ns: u64,
-    /// The bus time of a sector.
-    pub(super) bus_sector_ns: u64,
 }
 
 impl Drive {

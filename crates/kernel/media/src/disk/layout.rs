@@ -1,5 +1,25 @@
 //! The layout of sectors: zones of cylinders with the same number of sectors on each track, skewed so that
-//! after a switch the first sector of the next track arrives under the head at once.
+//! after a switch the first sector of the next track arrives under the head at once; and the parameters of a drive.
+
+use super::seek::SeekCurve;
+
+/// The parameters of a drive.
+#[derive(Clone, Debug)]
+pub(super) struct Parameters {
+    pub(super) layout: Layout,
+    pub(super) seeks: SeekCurve,
+    /// The mean time of a seek before a read, for a cost model.
+    pub(super) mean_seek_ns: u64,
+    pub(super) rotation_ns: u64,
+    pub(super) head_switch_ns: u64,
+    pub(super) write_settle_ns: u64,
+    /// The sectors of a buffer segment.
+    pub(super) segment_sectors: u64,
+    pub(super) read_overhead_ns: u64,
+    pub(super) write_overhead_ns: u64,
+    /// The bus time of a sector.
+    pub(super) bus_sector_ns: u64,
+}
 
 /// A zone: cylinders with equal tracks.
 #[derive(Clone, Copy, Debug)]

@@ -4,8 +4,8 @@
 //! C. Ruemmler & J. Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994.
 
 use super::buffer::Buffer;
-use super::drive::{Drive, Parameters};
-use super::layout::SectorAddress;
+use super::drive::Drive;
+use super::layout::{Parameters, SectorAddress};
 use super::{Direction, DiskCosts, DiskModel, DiskTransfer, SECTOR_BYTES};
 use coflash_base::{Duration, Policy, Save, Time};
 
