@@ -26,7 +26,6 @@ from coflash.quantity import show as shown_as
 from coflash.results.database import Results, check_table, export_table, json_rows, results, results_at
 from coflash.results.differences import METHOD, differences_table, notes_on_seeds
 from coflash.results.fio_json import beside, fio_json, read_fio_json
-from coflash.results.nvme_fdp import beside_log, read_fdp_log, remarks_of
 from coflash.results.result import DOCUMENT, Result
 from coflash.results.store import store_at
 from coflash.results.tables import runs_beside, runs_table
@@ -174,6 +173,8 @@ def _jobs(first: str, second: str) -> TextTable:
 
 
 def _log(folder: str, file: str, capacity: str | None) -> TextTable:
+    from coflash.calibrate.nvme_fdp import beside_log, read_fdp_log, remarks_of  # its package is slow to import
+
     log, result = read_fdp_log(Path(file)), Result.load(folder)
     least = result.scenario.core.exported_bytes()
     size, unit = number_in(capacity) or (0.0, "") if capacity else (least, "bytes")

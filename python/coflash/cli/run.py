@@ -26,7 +26,6 @@ from coflash.files import atomic_write, remote
 from coflash.files.digest import is_there_once
 from coflash.results.fio_json import fio_text
 from coflash.results.identity import Identity
-from coflash.results.nvme_fdp import fdp_text
 from coflash.results.result import FILES, Result, check_place
 from coflash.runs.checkpoint import SECONDS, Checkpoint
 from coflash.runs.inputs import inputs_of
@@ -155,6 +154,8 @@ def _check_same(out: str, scenario: Scenario, trace: list[str]) -> None:
 def _written(result: Result, form: str) -> str:
     """Return a result in one of the forms of --json."""
     if form == "nvme-fdp":
+        from coflash.calibrate.nvme_fdp import fdp_text  # its package is slow to import
+
         return fdp_text(result)
     return result.to_json() if form == "coflash" else fio_text(result, bins=form == "fio-json+")
 

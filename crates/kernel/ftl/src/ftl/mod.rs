@@ -15,6 +15,7 @@ mod recovery;
 mod refresh;
 mod slc_cache;
 mod superseded;
+mod view;
 mod wear;
 
 use crate::block::{self, Blocks, Histories, History, State};
@@ -40,6 +41,7 @@ pub use refresh::FastBlockCounters;
 use refresh::Refresh;
 use slc_cache::SlcCache;
 pub use slc_cache::SlcCounters;
+pub use view::PageView;
 use wear::Wear;
 
 /// The context of a call: media, GC's hook, and the start of the request.

@@ -4,7 +4,8 @@ use crate::setup::{Reproduce, Setup, page_write, placements, victims};
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
 use coflash_ftl::{
-    Chips, CopyAll, FreeMark, FtlConfig, GcMode, Io, Pools, Summary, WearLevelling, WriteStream,
+    Chips, CopyAll, FreeMark, Ftl, FtlConfig, GcMode, Io, PageView, Pools, Summary, WearLevelling,
+    WriteStream,
 };
 use coflash_media::{Cause, DieId, Geometry, Place, Untimed};
 
@@ -148,6 +149,24 @@ fn every_placement_over_superblocks() {
             }
         }
     }
+}
+
+#[test]
+fn a_page_that_is_invalid_early_is_seen_until_its_newer_data_comes() {
+    let setup = Setup::small();
+    let mut ftl = setup.build().expect("the setup is accepted");
+    let mut io = Io { media: &mut Untimed, hook: &mut CopyAll, start: () };
+    let page = Lpn::new(3);
+    let told = |ftl: &Ftl| {
+        let pages = ftl.page_views().filter(|page| matches!(page, PageView::Superseded(_)));
+        pages.collect::<Vec<_>>()
+    };
+    ftl.write(page_write(page, Place::Host, Cause::Host), (), &mut io).unwrap();
+    assert_eq!(told(&ftl), []);
+    ftl.supersede(page);
+    assert_eq!(told(&ftl), [PageView::Superseded(page)]);
+    ftl.write(page_write(page, Place::Host, Cause::Evict), (), &mut io).unwrap();
+    assert_eq!(told(&ftl), []);
 }
 
 #[test]

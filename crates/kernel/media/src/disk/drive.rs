@@ -48,15 +48,13 @@ impl Drive {
 
     pub(super) fn check(&self) -> Result<(), Misfit> {
         let Self::DataSheet(sheet) = self else { return Ok(()) };
-        let DataSheet { rpm, read_seek, write_seek, rates_per_s, .. } = sheet;
-        let turns = rates_per_s.iter().all(|&rate| sheet.track_sectors(rate) > 0) && !rates_per_s.is_empty();
-        if turns && (60..=1_000_000).contains(rpm) && read_seek.ns >= 1000 && write_seek >= read_seek {
+        let turns = sheet.rates_per_s.iter().all(|&rate| sheet.track_sectors(rate) > 0);
+        let seeks = sheet.read_seek.ns >= 1000 && sheet.write_seek >= sheet.read_seek;
+        if turns && seeks && !sheet.rates_per_s.is_empty() && (60..=1_000_000).contains(&sheet.rpm) {
             return Ok(());
         }
-        let allowed = "rpm from 60 to 1000000, read_seek of at least 1us, write_seek of at least read_seek, and rates_per_s of \
-                       at least a sector a turn for each zone are";
-        let sheet = format!("{rpm}, {read_seek}, {write_seek}, {rates_per_s:?}");
-        Err(Misfit::out_of_range("model.drive", sheet, allowed))
+        let allowed = "rpm from 60 to 1000000, read_seek from 1us, write_seek from read_seek, rates_per_s of a sector a turn";
+        Err(Misfit::out_of_range("model.drive", format!("{sheet:?}"), allowed))
     }
 }
 

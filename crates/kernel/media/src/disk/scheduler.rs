@@ -110,10 +110,4 @@ impl Queue {
             }
         }
     }
-
-    /// The number of parts that turns have looked at.
-    #[cfg(test)]
-    pub(super) fn steps(&self) -> usize {
-        self.turns.steps
-    }
 }

@@ -158,34 +158,6 @@ fn schedulers_choose_by_their_definitions() {
     }
 }
 
-/// A choice must not look at all that wait.
-#[test]
-fn a_transfer_costs_as_much_however_many_wait() {
-    let steps = |scheduler, transfers: &[DiskTransfer]| {
-        let mut disk = Disk::new(&constant(), scheduler);
-        for (tag, transfer) in (0..).zip(transfers) {
-            disk.submit(*transfer, tag, Time::ZERO);
-        }
-        disk.advance(at(u64::MAX), &mut Vec::new());
-        disk.waiting.steps()
-    };
-    for scheduler in [Scheduler::Sstf, Scheduler::Elevator] {
-        for many in [500_usize, 1000, 2000] {
-            let mut stream = Seed(1).stream("disk");
-            let apart: Vec<_> = (0..many).map(|_| read(stream.random_range(0..999), 1)).collect();
-            let same = vec![write(7, 3); many];
-            // Reads of much wait for writes of little, and the other way round.
-            let little = (0..many / 2).map(|at| write(at as u64 % 50 * 4, 4));
-            let mixed: Vec<_> = little.chain((0..many / 2).map(|_| read(0, 200))).collect();
-            let turned: Vec<_> = mixed.iter().rev().copied().collect();
-            for (transfers, most) in [(apart, 4), (same, 4), (mixed, 80), (turned, 80)] {
-                let steps = steps(scheduler, &transfers);
-                assert!(steps <= most * many, "{scheduler:?}: {steps} steps for {many} transfers");
-            }
-        }
-    }
-}
-
 #[test]
 fn disks_in_a_row_and_striped_hold_each_page_once() {
     let config = DisksConfig { count: 3, model: constant(), ..DisksConfig::default() };
