@@ -321,7 +321,8 @@ class _Sizer:
         self.tried: dict[tuple[str, Assignment], Sized] = {}
         self.problem = ""
         options = self.base.to_dict()["workload"]["trace_options"]
-        self.about = about = info(trace, {key: one for key, one in options.items() if isinstance(one, str)})
+        kept = {key: one for key, one in options.items() if isinstance(one, str)}
+        self.about = about = info(trace, kept, page=self.base.to_dict()["ftl"].get("indirection_unit") or "4KiB")
         if not about.footprint_pages or not about.write.requests:
             msg = "size: the trace writes nothing, or its addresses are too far apart to count: see coflash trace info"
             raise CoflashError(msg)

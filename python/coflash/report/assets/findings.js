@@ -112,7 +112,7 @@ function fillFindings() {
     const [least, most] = [Math.min(...changes), Math.max(...changes)];
     const [low, high] = ofSeeds ? confidence(changes, mean, metric.bin_width * (1 + mean), -1) : [least, most];
     if (Math.abs(mean) >= 0.0005) changed.push(`${metric.label} ${showChange(mean)}`);
-    return el("div", { class: "card" }, el("dt", {}, metric.label), changeCell(showChange(mean), verdict(metric.better, mean), "dd"),
+    return el("div", { class: "card" }, el("dt", {}, metric.label), changeCell(showChange(mean), verdict(metric.better, low * high > 0 ? mean : null), "dd"),
       el("dd", {}, ofSeeds ? `[${showChange(low)}, ${showChange(high)}]` : changes.length > 1 ? `${showChange(low)} … ${showChange(high)}` : " "));
   }).filter(Boolean);
   $(".cards", place).replaceChildren(...cards);
