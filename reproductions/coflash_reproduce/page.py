@@ -13,20 +13,7 @@ from collections.abc import Iterator, Sequence
 from coflash._core import REVISION, __version__
 from coflash.quantity import change, show_change
 from coflash.results.estimate import Estimate
-from coflash_reproduce.claim import (
-    COUNTED,
-    DIRECTION,
-    FAILS,
-    HOLDS,
-    INPUT,
-    NEAR,
-    STEP,
-    Judged,
-    Paper,
-    counts,
-    each,
-    judge,
-)
+from coflash_reproduce.claim import COUNTED, DIRECTION, FAILS, HOLDS, INPUT, NEAR, Judged, Paper, counts, each, judge
 from coflash_reproduce.drawing import lines_of
 from coflash_reproduce.output import SHOWN
 from coflash_reproduce.paper import Exhibit, Experiment, Figure, Grid, Investigation, Picture, Runs, spread
@@ -96,7 +83,6 @@ def markdown(of: Paper | Study, scale: str, options: Sequence[str], runs: Runs, 
 _TOLD = {
     HOLDS: "of these hold",
     DIRECTION: "in their direction only",
-    STEP: "are a step off",
     FAILS: "do not",
 }
 

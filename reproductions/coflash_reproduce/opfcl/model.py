@@ -1,17 +1,13 @@
-"""The paper's cost model: the examples of its figures 2, 3 and 4, the worst case, and what algorithm 1 takes."""
+"""The two examples of the paper's cost model: its figures 3 and 4, and their numbers."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from statistics import median
-from typing import Any
 
 from coflash.charts import INK, Axis, Chart, Look, Row, cells, lines, looks, upon
-from coflash.costmodel import BOTH_EXAMPLE, READS_EXAMPLE, Costs, Partition, victim_utilisation
-from coflash.quantity import show, show_change
+from coflash.costmodel import BOTH_EXAMPLE, READS_EXAMPLE, Costs, Partition
+from coflash.quantity import show_change
 from coflash_reproduce.paper import Grid, Runs
 
 READS_U, BOTH_U, BOTH_R = 0.92, 0.64, 0.25
@@ -102,107 +98,3 @@ def table_of_both(_: Runs) -> Grid:
         ("cost at the paper's u and r over the least", "", show_change(there_us / best.cost_us - 1)),
     )
     return Grid(("", "paper", "here"), rows)
-
-
-DATA_BLOCKS, SPARE_BLOCKS = 3, 4
-"""The blocks of figure 2: with data, and over-provisioned at first."""
-
-
-def worst_case_utilisation(data_blocks: int, spare_blocks: int) -> float:
-    """Return u of figure 2: one block stays empty for garbage collection."""
-    return data_blocks / (data_blocks + spare_blocks - 1)
-
-
-def worst_gc_us(costs: Costs, u: float) -> float:
-    """Return equation 1: cleaning a block where valid pages are spread evenly."""
-    return math.ceil(u * costs.pages_per_block) * costs.page_copy_us + costs.block_erase_us
-
-
-def worst_write_us(costs: Costs, u: float) -> float:
-    """Return equation 2: a page program with its share of equation 1; infinite where no page is freed."""
-    freed = math.floor((1 - u) * costs.pages_per_block)
-    return worst_gc_us(costs, u) / freed + costs.page_program_us if freed else math.inf
-
-
-def table_of_worst_case(_: Runs) -> Grid:
-    """Return the worst case beside the mean case, at the u of figure 2 and of some fixed shares."""
-    example = worst_case_utilisation(DATA_BLOCKS, SPARE_BLOCKS)
-    rows = []
-    for title, u in [("figure 2", example), *((f"{percent} % cached", percent / 100) for percent in (60, 80, 95))]:
-        mean_us, pages = COSTS.write_us(u), COSTS.pages_per_block
-        numbers = (worst_gc_us(COSTS, u), worst_write_us(COSTS, u), mean_us)
-        valid = f"{math.ceil(u * pages)} of {pages}", f"{victim_utilisation(u) * pages:.1f} of {pages}"
-        rows.append((title, f"{u:.2f}", *valid, *(show(1000 * number, "ns") for number in numbers)))
-    columns = ("", "u", "valid pages of a victim, at worst", "in the mean", "C_GC, equation 1", "C_PW, equation 2")
-    return Grid((*columns, "C_PW, equation 4"), tuple(rows))
-
-
-def equation_6(costs: Any, u_of_victim: Any, hit_rates: Sequence[Any], shares: Sequence[Any], number: Any) -> Any:
-    """Return C_HY from the hit rates H_R, H_W and the shares IO_R, IO_W and h', in numbers of any kind."""
-    (reads, writes), (io_reads, io_writes, reads_of_hits), one = hit_rates, shares, number(1)
-    pages, transfer_us = (
-        number(costs.pages_per_block),
-        number(costs.page_bytes) / number(costs.bandwidth_bytes_per_s / 1e6),
-    )
-    page_read_us, program_us = number(costs.page_read_us), number(costs.page_program_us)
-    gc_us = u_of_victim * pages * number(costs.page_copy_us) + number(costs.block_erase_us)
-    write_us = gc_us / ((one - u_of_victim) * pages) + program_us
-    from_disk_us = number(costs.read_positioning_us) + transfer_us
-    to_disk_us = number(costs.write_positioning_us) + transfer_us
-    read_cost_us = (one - reads) * (from_disk_us + write_us) + reads * page_read_us
-    hit_us = (one - reads_of_hits) * write_us + reads_of_hits * page_read_us
-    write_cost_us = (one - writes) * (page_read_us + to_disk_us + write_us) + writes * hit_us
-    return read_cost_us * io_reads + write_cost_us * io_writes
-
-
-@dataclass(frozen=True)
-class Counted:
-    """A number that counts what is done with it."""
-
-    value: float
-    done: Counter[str]
-
-    def _by(self, other: Counted, name: str, operation: Callable[[float, float], float]) -> Counted:
-        self.done[name] += 1
-        return Counted(operation(self.value, other.value), self.done)
-
-    def __add__(self, other: Counted) -> Counted:
-        return self._by(other, "ADD", float.__add__)
-
-    def __sub__(self, other: Counted) -> Counted:
-        return self._by(other, "SUB", float.__sub__)
-
-    def __mul__(self, other: Counted) -> Counted:
-        return self._by(other, "MUL", float.__mul__)
-
-    def __truediv__(self, other: Counted) -> Counted:
-        return self._by(other, "DIV", float.__truediv__)
-
-
-def operations() -> Counter[str]:
-    """Count the operations of one cost of equation 6."""
-    done: Counter[str] = Counter()
-
-    def number(value: float) -> Counted:
-        return Counted(float(value), done)
-
-    halves = [number(0.5)] * 3
-    equation_6(COSTS, halves[0], halves[:2], halves, number)
-    return done
-
-
-PUBLISHED = {"ADD": 10, "SUB": 4, "MUL": 11, "DIV": 4}
-"""What the paper counts for one cost."""
-
-
-def table_of_algorithm(_: Runs) -> Grid:
-    """Return what algorithm 1 takes: operations of a cost, costs and operations of a period of either configuration."""
-    ours = operations()
-    rows = [(f"{name} of one cost", str(paper), str(ours[name])) for name, paper in PUBLISHED.items()]
-    for configuration, segments in ((1, 16), (2, 64)):
-        costs = (segments - 1) * (segments + 1)
-        rows.append((f"costs of a period, configuration {configuration}", "N × M", f"{costs:,}"))
-        rows.append(
-            (f"operations of a period, configuration {configuration}", "quite small", f"{costs * ours.total():,}")
-        )
-    return Grid(("", "paper", "here"), tuple(rows))
