@@ -287,7 +287,7 @@ def test_options_of_femu(tmp_path: Path) -> None:
     assert values["flash"]["channels"] == 4 and values["timing"]["page_read"] == "50us"
     assert values["gc"]["low_mark"] == "5%", "FEMU's hard mark; with this spare space the other is out of reach"
     assert values["ftl"]["spare"]["share"] == "12.5%"
-    assert found.missing == {"femu_mode": "1", "gc_thres_pcent": "75"}
+    assert found.missing == {"gc_thres_pcent": "75"}
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,9 @@ const CASES: &[Case] = &[
             (6 * S, 64 * MIB, 64 * MIB, Op::Read),
             (6 * S, 192 * MIB, 64 * MIB, Op::Write),
         ],
-        &["times in milliseconds since the start; blocks of 512 tokens, as the lengths of prompts tell"],
+        &[
+            "times in milliseconds since the start (units.time says another unit); blocks of 512 tokens, as the lengths",
+        ],
     ),
     (
         // 16 tokens a block: 2 MiB.
