@@ -106,7 +106,7 @@ impl Lab {
     /// The data pages of a block.
     #[must_use]
     pub fn pages_per_block(&self) -> u32 {
-        self.simulation.ftl().pages_per_block()
+        self.simulation.ftl().data_pages_per_block()
     }
 
     /// The victims since the last call, and what became of their pages: for each one its block, the number of its pages that
