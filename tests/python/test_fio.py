@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 import coflash
 from coflash import CoflashError
+from coflash.calibrate.fio_json import beside, bin_of, bins_of, fio_json, read_fio_json
 from coflash.cli import app
 from coflash.imports import imported
-from coflash.results.fio_json import beside, bin_of, bins_of, fio_json, read_fio_json
 
 CLAT2CSV = shutil.which("fio_jsonplus_clat2csv")
 

@@ -13,12 +13,12 @@ import pytest
 from typer.testing import CliRunner
 
 import coflash
+from coflash.calibrate.fio_json import fio_json
 from coflash.cli import app
 from coflash.imports import imported
 from coflash.imports.imported import table
 from coflash.imports.shell import Script
 from coflash.keys import keys
-from coflash.results.fio_json import fio_json
 
 ROOT = Path(__file__).parents[2]
 INPUTS = ROOT / "tests" / "inputs"

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import coflash
 from coflash import CoflashError
+from coflash.calibrate.nvme_fdp import NAMES, Stats, fdp_log, fdp_text, read_fdp_log
 from coflash.cli import app
-from coflash.results.nvme_fdp import NAMES, Stats, fdp_log, fdp_text, read_fdp_log
 
 DEVICE = {
     "name": "fdp",

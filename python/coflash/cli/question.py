@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,9 +99,12 @@ def tune(
 
 def size(
     trace: list[str],
-    goal: list[str],
+    goal: list[str] | None = None,
+    dwpd: float | None = None,
+    years: int | None = None,
+    margin: str = "0%",
     read: list[str] | None = None,
-    cost: str = "cache.size*3 $/GiB + flash.size*0.08 $/GiB",
+    cost: str | None = None,
     drive: str = "demo",
     over: list[str] | None = None,
     assignments: list[str] | None = None,
@@ -115,7 +120,10 @@ def size(
         trace: `TRACE|WORKLOAD...` The trace, or its files in order; or a generator or preset that is written as one:
             jesd219.
         goal: `--goal MEASURE<VALUE` A bound. May be repeated.
-        cost: `--cost KEY*PRICE+…` The cost to minimise.
+        dwpd: `--dwpd N` Drive writes a day that the device must stand, as a goal.
+        years: `--years N` The years of warranty over which it must.
+        margin: `--margin SHARE` Hold the goals under as much more: 20%.
+        cost: `--cost KEY*PRICE+…` The cost to minimise; by default 3 $/GiB of cache, and flash by its cell.
         drive: `--drive NAME|FILE` A drive's scenario.
         over: `--over KEY=VALUES` More choices: gc.victim=greedy,fifo. May be repeated.
         seeds: `--seeds N 1..` Seeds of the answer, its neighbours and its reasons.
@@ -249,3 +257,5 @@ def _show(finding: Finding, measures: Sequence[str], written: Sequence[str], con
     for table in finding.tables(*measures):
         show_table(table, console=console)
     show(*written, *finding.said(*measures))
+    if finding.longer:
+        show(say("whole command", command=f"{shlex.join(['coflash', *sys.argv[1:]])} {finding.longer}"))

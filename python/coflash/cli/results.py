@@ -25,8 +25,6 @@ from coflash.quantity import change, number_in, show_change
 from coflash.quantity import show as shown_as
 from coflash.results.database import Results, check_table, export_table, json_rows, results, results_at
 from coflash.results.differences import METHOD, differences_table, notes_on_seeds
-from coflash.results.fio_json import beside, fio_json, read_fio_json
-from coflash.results.nvme_fdp import beside_log, read_fdp_log, remarks_of
 from coflash.results.result import DOCUMENT, Result
 from coflash.results.store import store_at
 from coflash.results.tables import runs_beside, runs_table
@@ -165,6 +163,8 @@ def _named(runs: list[str], folder: str, where: list[str]) -> Results:
 
 
 def _jobs(first: str, second: str) -> TextTable:
+    from coflash.calibrate.fio_json import beside, fio_json, read_fio_json
+
     documents = [fio_json(Result.load(run)) if Path(run).is_dir() else read_fio_json(run) for run in (first, second)]
     table = TextTable(["job", "measure", first, second, "difference"], "llr")
     for row in beside(*documents):
@@ -174,6 +174,8 @@ def _jobs(first: str, second: str) -> TextTable:
 
 
 def _log(folder: str, file: str, capacity: str | None) -> TextTable:
+    from coflash.calibrate.nvme_fdp import beside_log, read_fdp_log, remarks_of
+
     log, result = read_fdp_log(Path(file)), Result.load(folder)
     least = result.scenario.core.exported_bytes()
     size, unit = number_in(capacity) or (0.0, "") if capacity else (least, "bytes")

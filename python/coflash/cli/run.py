@@ -26,9 +26,7 @@ from coflash.cli.live_display import View, displayed
 from coflash.cli.summary import summary
 from coflash.files import atomic_write, remote
 from coflash.files.digest import is_there_once
-from coflash.results.fio_json import fio_text
 from coflash.results.identity import Identity
-from coflash.results.nvme_fdp import fdp_text
 from coflash.results.result import FILES, Result, check_place
 from coflash.runs.checkpoint import SECONDS, Checkpoint
 from coflash.runs.inputs import inputs_of
@@ -151,6 +149,9 @@ def _check_same(out: str, scenario: Scenario, trace: list[str]) -> None:
 
 def _written(result: Result, form: str) -> str:
     """Return a result in one of the forms of --json."""
+    from coflash.calibrate.fio_json import fio_text
+    from coflash.calibrate.nvme_fdp import fdp_text
+
     if form == "nvme-fdp":
         return fdp_text(result)
     return result.to_json() if form == "coflash" else fio_text(result, bins=form == "fio-json+")

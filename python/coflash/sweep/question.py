@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from coflash._core import CoflashError
@@ -21,7 +21,7 @@ from coflash.sweep import swept
 from coflash.sweep.design import Assignment
 from coflash.sweep.engine import On, Place
 from coflash.sweep.goal import Condition, Goal
-from coflash.sweep.plan import Plan, Point
+from coflash.sweep.plan import Plan, Point, refusal
 from coflash.terminal import errors
 from coflash.trace import Paths
 
@@ -48,6 +48,14 @@ class Question:
     def place(self) -> Place:
         """Where its runs are executed."""
         return Place(self.on, self.inputs)
+
+    def warmed(self) -> Question:
+        """Return the question on devices that its requests warm up until steady, and caches where that is possible."""
+        for keys in (("until_steady", "through_caches"), ("until_steady",)):
+            scenario = self.scenario.with_({f"precondition.{key}": True for key in keys})
+            if not refusal(scenario, ()):
+                break
+        return replace(self, scenario=scenario)
 
     def point(self, settings: Assignment, seeds: int | Sequence[int] = 1) -> Point:
         """Return the point of some settings, with a run for each seed."""

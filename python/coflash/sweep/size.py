@@ -1,7 +1,7 @@
 """Sizing: the cheapest cache and spare space with which a device meets its goals on a trace, and why.
 
-More cache or more spare space seldom makes a goal worse, so that bisection finds the least cache for each spare share.
-Where the runs show the opposite, Optuna searches the same values.
+More cache or more spare space seldom makes a goal worse: so `frontier` finds the cheapest pair. Other schemes and
+orders of eviction are tried where they would be cheaper. Over several rounds of the trace the answer is checked.
 """
 
 from __future__ import annotations
@@ -10,25 +10,28 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from coflash._core import CoflashError
 from coflash.measures.measure import MEASURES, WAF_HOST, Measure
 from coflash.quantity import counted, parsed, show
+from coflash.results.assumptions import assumptions_of
 from coflash.results.estimate import Estimate, estimate
 from coflash.results.result import Result
 from coflash.results.subject import Subject
 from coflash.results.why import LATTICES, TIERS, Why, scheme_of
 from coflash.scenario import Scenario, ScenarioLike
+from coflash.sweep.answers import DEVICE as ANSWERS
 from coflash.sweep.answers import scheme_on, whys_of
-from coflash.sweep.design import Assignment, Axis, Choices, assignments, axes_of
+from coflash.sweep.design import Assignment, Axis, assignments, axes_of
 from coflash.sweep.engine import On
-from coflash.sweep.finding import Kept, beyond, say, say_bounded, say_limits
+from coflash.sweep.finding import Kept, say, say_bounded, say_limits
+from coflash.sweep.frontier import Frontier, Pair
 from coflash.sweep.generated import traced
 from coflash.sweep.goal import Condition, condition, goals, number
 from coflash.sweep.plan import Point, refusal
 from coflash.sweep.question import Question, estimates, folder_for
-from coflash.sweep.tune import Search
 from coflash.trace import Paths, info
 from coflash.trace.trace_info import TraceInfo
 
@@ -37,13 +40,21 @@ if TYPE_CHECKING:
 
 DEVICE = "demo"
 PRICES = "cache.size*3 $/GiB + flash.size*0.08 $/GiB"
-SPARES = ("7%", "10%", "14%", "20%", "28%", "40%", "56%")
-_STEPS, _UNIT = 33, 2**18
-"""The cache sizes from a 256th of the footprint to all of it, and what they are multiples of."""
-_FINER = 4
-"""The finer steps in each step of the cache."""
-_ROOM, _LATE, _MORE_CHANNELS, _TRIALS = 1.04, 1.02, (1, 2, 4, 8), 24
+_PRICED, _PER_CELL = "November 2026", {"slc": 3, "mlc": 1.5, "tlc": 1, "qlc": 0.75}
+"""The month of the prices, and the price of flash by its cell as a multiple of that of TLC: a cell costs the same."""
+SPARES = (7, 10, 14, 20, 28, 40, 56)
+"""The spare shares that are looked into in any case, in percent; others lie between."""
+_UNIT = 2**18
+_ROOM, _LATE, _MORE_CHANNELS = 1.04, 1.02, (1, 2, 4, 8)
+_CLOSE, _PAIRS, _CHEAPER = 0.005, 40, 0.02
+"""The shares of a cost by which a device is looked for, and another scheme; the most devices of a search."""
+_STEP, _SMALL = 20, 256
+"""The part of a cache that is a step, and the part of all caches that stands for one where there is none."""
+_ROUNDS, _STEADY = 4, 0.05
+"""The rounds of the trace over which an answer is checked, and the change of a number that is still steady."""
+_DAILY, _LIFE = "endurance.drive_writes_per_day", "endurance.life_years"
 _CACHE, _SPARE, _SCHEME, _EXPORTED = "cache.size", "ftl.spare.share", "cooperation.name", "flash.exported"
+_POLICY, _POLICIES = "cache.policy", ("s3-fifo", "w-tinylfu")
 _NOTABLE = 0.02
 """The share by which a measure is better under another scheme where that is told."""
 _BEHIND = 0.05
@@ -112,12 +123,16 @@ class Sizing(Kept):
     """The number of devices that were tried, and the steps between them."""
     slices: tuple[tuple[float, float] | None, ...]
     """For each goal an interval over slices of the trace, where time series give one."""
+    later: tuple[float | None, ...]
+    """For each goal its number over several rounds of the trace, under the first seed; None if it is not known."""
     steps: Mapping[str, Sized]
     """The devices one step off: less or more cache or spare space."""
     variants: Mapping[str, tuple[Result, ...]]
     """The answer's device under each scheme, and without a cache."""
     whys: Mapping[str, tuple[Why, ...]]
     """By the path of a measure, its differences between schemes as sums of shares."""
+    cost: str
+    """The prices."""
 
     @property
     def scenario(self) -> Scenario:
@@ -142,36 +157,77 @@ class Sizing(Kept):
         return self.goals[place] if excess > 0 else None
 
     @property
-    def sentences(self) -> tuple[str, str, str]:
-        """The answer in three sentences; the last says what the numbers do not tell."""
-        judged = zip(self.goals, self.answer.bounded, self.answer.excess, self.slices, strict=True)
-        numbers = []
-        for goal, bounded, excess, ends in judged:
-            over = say("over slices", ends=ends, unit=goal.measure.unit) if ends else ""
-            numbers.append(f"{goal.measure.label} {say_bounded(goal, bounded, excess, over)}")
+    def runs(self) -> dict[str, tuple[Result, ...]]:
+        """The runs that carry the numbers, by their names."""
+        return {"answer": self.answer.runs, **{name: one.runs for name, one in self.steps.items()}, **self.variants}
+
+    @property
+    def _firsts(self) -> list[float]:
+        """For each goal its number in the run that `later` is of."""
+        return [goal.value([self.answer.runs[0].metrics], self.scenario) or 0.0 for goal in self.goals]
+
+    @property
+    def _drifts(self) -> list[tuple[Condition, tuple[float, float]]]:
+        """The goals whose numbers change over several rounds, with both numbers."""
+        ends = zip(self._firsts, (math.nan if later is None else later for later in self.later), strict=True)
+        pairs = zip(self.goals, ends, strict=True)
+        return [(goal, (one, two)) for goal, (one, two) in pairs if not abs(two - one) <= _STEADY * abs(one)]
+
+    @property
+    def longer(self) -> str:
+        """The options of a run that would be sure; empty if the answer is."""
+        rounds = _ROUNDS * self.scenario.to_dict()["workload"].get("repeat", 1)
+        return say("rounds", rounds=rounds) if self._drifts else ""
+
+    @property
+    def sentences(self) -> tuple[str, str, str, str]:
+        """The answer, what binds and why, what the answer rests on, and what the numbers do not tell."""
         answer = say(
             "sized" if self.answer.is_met else "not sized",
             device=f"{self.answer} ({priced(self.answer.cost)})",
             tried=self.tried,
             goals=" and ".join(goal.text for goal in self.goals),
-            numbers="; ".join(numbers),
+            numbers="; ".join(map(self._judged, range(len(self.goals)))),
         )
+        changes = [say("rounds change", goal=goal, ends=ends, unit=goal.measure.unit) for goal, ends in self._drifts]
+        unsure = say("unsure answer", rounds=_ROUNDS, changes="; ".join(changes)) if changes else ""
         loop = "open loop" if self.scenario.replay_mode == "open" else "closed loop"
         history = "history of a tier" if self.answer.is_tier else "history of a trace"
         limits = say_limits(self.scenario, say(loop), say(history), say("seeds"))
-        note = beyond(run for runs in self.variants.values() for run in runs)
-        return answer, f"{'; '.join(self._reasons())}.", f"{limits} {note}".strip()
+        return unsure + answer, f"{'; '.join(self._reasons())}.", self._rests(), limits
+
+    def _judged(self, place: int) -> str:
+        """Say the number that a goal bounds, how sure it is, and how far it is from its bound."""
+        goal, number, excess = self.goals[place], self.answer.bounded[place], self.answer.excess[place]
+        is_same = number.runs > 1 and (number.half_width or 0.0) <= number.rounding
+        first, later, ends = self._firsts[place], self.later[place], self.slices[place]
+        more = say("same seeds") if is_same else ""
+        if later is not None:
+            more = say("over rounds", rounds=_ROUNDS, seeds=counted(number.runs, "seed")) + more
+            number = number._replace(half_width=max(number.half_width or 0.0, abs(later - first)))
+        more += say("over slices", ends=ends, unit=goal.measure.unit) if ends else ""
+        room = say("room", by=-excess) if excess <= 0 else ""
+        return f"{goal.measure.label} {say_bounded(goal, number, excess, more)}{room}"
+
+    def _rests(self) -> str:
+        """Say what the answer rests on."""
+        run, flash = self.answer.runs[0], self.scenario.to_dict()["flash"]
+        rating = next(iter(assumptions_of(run.document, "endurance").values()), "–")
+        dies = counted(math.prod(flash[key.removeprefix("flash.")] for key in _SMALLER[1:4]), "die")
+        capacity, cell = show(run.workload["logical_bytes"], "bytes"), flash["cell"].upper()
+        is_own = self.cost != prices(self.scenario)
+        end = "." if is_own else say("prices", month=_PRICED)
+        return say("rests", capacity=capacity, dies=dies, cell=cell, rating=rating, cost=self.cost, end=end)
 
     def _reasons(self) -> list[str]:
         is_least = self.answer.is_met and not any(name.startswith("less") for name in self.steps)
         parts, bound = [say("nothing smaller" if is_least else "no goal binds")], None
         if (binding := self.binding) is not None:
             parts, place, bound = [say("binds", goal=binding.text)], self.goals.index(binding), binding.bound
-            for name, one in self.steps.items():
-                size = _cache(one.place[0]) if name.endswith("cache") else one.spare
-                value, by = show(one.bounded[place].mean, binding.measure.unit, bound), one.cost - self.answer.cost
-                price = f"{priced(abs(by))} {'more' if by >= 0 else 'less'}"
-                parts.append(say("step", step=name, size=size, value=value, price=price))
+            parts += [self._step(name, one, place, bound) for name, one in self.steps.items()]
+            others = [goal.text for goal in self.goals if any(self._broken(one, goal) for one in self.steps.values())]
+            if len(others) > 1 and self.answer.is_met:
+                parts.append(say("two bind", goals=" and ".join(others)))
         share, _ = parsed(self.answer.spare) or (0.0, "")
         for end, other, factors in (("less", "more", (1, 0.7, 0.5)), ("more", "less", (1, 1.5, 2))):
             if f"{end} spare space" not in self.steps and f"{other} spare space" in self.steps and not is_least:
@@ -181,6 +237,20 @@ class Sizing(Kept):
         if "none" in self.variants and not self.answer.is_tier and self.answer.place[0] == "0B" and reasons:
             reasons[0] = f"with {self._cache_of_schemes} of cache, {reasons[0]}"
         return [*parts, *reasons, *self._better(bound)]
+
+    def _broken(self, device: Sized, goal: Condition) -> bool:
+        return device.excess[self.goals.index(goal)] > 0
+
+    def _step(self, name: str, one: Sized, place: int, bound: float) -> str:
+        """Say what a neighbour costs, and which goals it breaks."""
+        by, size = one.cost - self.answer.cost, _cache(one.place[0]) if name.endswith("cache") else one.spare
+        broken = [goal for goal in self.goals if self._broken(one, goal)]
+        judged = [(goal, one.bounded[self.goals.index(goal)].mean) for goal in broken or [self.goals[place]]]
+        shown = (show(value, goal.measure.unit, bound if goal.measure.unit == "ns" else None) for goal, value in judged)
+        named = [say("breaks", goal=goal.text) if broken else "" for goal, _ in judged]
+        values = " and ".join(name + value for name, value in zip(named, shown, strict=True))
+        price = f"{priced(abs(by))} {'more' if by >= 0 else 'less'}"
+        return say("step", step=name, size=size, value=values, price=price)
 
     def _better(self, bound: float | None) -> list[str]:
         """Name the scheme under which the same device would do better than under its own, and what tries both."""
@@ -245,6 +315,8 @@ class Sizing(Kept):
         return {
             "goals": [goal.text for goal in self.goals],
             "met": self.answer.is_met,
+            "sure": not self.longer,
+            "rounds": self.later,
             "binding": self.binding and self.binding.text,
             "how": self.how,
             "devices": {name: device(one) for name, one in {"answer": self.answer, **self.steps}.items()},
@@ -254,6 +326,12 @@ class Sizing(Kept):
         }
 
 
+def prices(scenario: Scenario) -> str:
+    """Return the prices of a cache and of flash with the cells of a scenario."""
+    (name, _, per) = PRICES.rpartition("0.08")
+    return f"{name}{0.08 * _PER_CELL[scenario.to_dict()['flash']['cell']]:g}{per}"
+
+
 def priced(cost: float) -> str:
     """Show a cost as text: $2.31."""
     return f"${cost:,.3g}"
@@ -261,9 +339,12 @@ def priced(cost: float) -> str:
 
 def size(
     trace: Paths,
-    goal: str | Sequence[str],
+    goal: str | Sequence[str] = (),
     *,
-    cost: str = PRICES,
+    dwpd: float | None = None,
+    years: int | None = None,
+    margin: str = "0%",
+    cost: str | None = None,
     drive: ScenarioLike = DEVICE,
     over: Mapping[str, str | Sequence[Any]] | None = None,
     out: str | os.PathLike[str],
@@ -279,7 +360,12 @@ def size(
         trace: The trace: paths, or URLs that fsspec knows; or the name of a workload as for
             [`trace.generate`][coflash.trace.generate], such as `"jesd219"`, which is generated into `out`.
         goal: The bounds, such as `"waf_host<2.5"`, or several.
-        cost: The cost, a sum of keys times their prices.
+        dwpd: The drive writes a day that the device must stand for the years of its warranty.
+        years: The years of warranty, by default those of the scenario.
+        margin: The share, such as `"20%"`, by which requests come faster, where they have times, and by which endurance
+            must last longer.
+        cost: The cost, a sum of keys times their prices; by default 3 $/GiB of cache, and of flash 0.08 $/GiB for TLC,
+            and for other cells as much more or less as they have fewer or more bits.
         drive: The scenario of a drive, whose flash is scaled to the trace; by default an example device, which gets as
             many channels as the trace needs.
         over: Further choices, by key, such as `{"gc.victim": ["greedy", "cost-benefit"]}`; those of `cache.size` and
@@ -294,14 +380,29 @@ def size(
     Raises:
         CoflashError: An argument cannot be used, or runs failed.
     """
-    bounds = tuple(condition(text, cost) for text in ([goal] if isinstance(goal, str) else goal))
+    more, unit = parsed(margin) or (math.nan, "")
+    if unit != "share" or not 0 <= more <= 10:
+        raise CoflashError(f'margin: "{margin}" was given; a share from 0% to 1000% is allowed, such as 20%')
+    scenario = Scenario.of(drive).with_({"endurance.warranty_years": years} if years else {})
+    cost = cost or prices(scenario)
+    texts = [*([goal] if isinstance(goal, str) else goal), *([f"{_DAILY}>{dwpd:g}"] if dwpd is not None else ())]
+    bounds = tuple(_with_margin(condition(text, cost), more) for text in texts)
     if not bounds or not number(f"cost {cost}").is_known_before:
         msg = f"size: a goal is needed, such as waf_host<2.5, and a cost of keys alone, such as {PRICES}"
         raise CoflashError(msg)
     store = folder_for(out)
     trace, made = traced(trace, store.path, requests, space)
-    question = Question.of(Scenario.of(drive), trace, store, on, progress)
+    if more:
+        scenario = scenario.with_({"replay.time_scale": scenario.to_dict()["replay"]["time_scale"] / (1 + more)})
+        made = [*made, say("margin", margin=more)]
+    question = Question.of(scenario, trace, store, on, progress)
     return _Sizer(question, trace, bounds, cost, axes_of(over or {}), seeds).run(made)
+
+
+def _with_margin(goal: Condition, margin: float) -> Condition:
+    """Return a goal of endurance with a margin, others as they are."""
+    is_wear = goal.measure.path.startswith("endurance.")
+    return replace(goal, bound=goal.bound * (1 + margin)) if is_wear and margin else goal
 
 
 class _Sizer:
@@ -316,36 +417,45 @@ class _Sizer:
         axes: Sequence[Axis],
         seeds: int,
     ) -> None:
-        self.question, self.goals, self.seeds = question, bounds, seeds
+        self.question, self.goals, self.seeds, self.prices = question, bounds, seeds, prices
         (self.cost,) = goals(None, None, prices)
         self.tried: dict[tuple[str, Assignment], Sized] = {}
-        self.problem = ""
+        self.problem, self.left, self.refused = "", 0.0, set[str]()
         options = self.base.to_dict()["workload"]["trace_options"]
         self.about = about = info(trace, {key: one for key, one in options.items() if isinstance(one, str)})
         if not about.footprint_pages or not about.write.requests:
             msg = "size: the trace writes nothing, or its addresses are too far apart to count: see coflash trace info"
             raise CoflashError(msg)
-        room = math.ceil(about.footprint_pages * _ROOM) * about.page_bytes
-        steady: dict[str, Any] = {"precondition.until_steady": True}
-        self.cache, least, count = _CACHE, 0, _STEPS
+        pages = math.ceil(about.footprint_pages * _ROOM)
+        room, self.cache, given = pages * about.page_bytes, _CACHE, {axis.key: axis.points() for axis in axes}
+        self.sizes: list[str] = []
+        """The sizes of the cache; empty if they are all numbers of pages."""
         if self.base.to_dict().get("hybrid"):
             # The flash is the cache. It begins empty, so the trace comes twice, and has many periods.
             period = min(self.base.to_dict()["hybrid"]["period_requests"], max(_PERIOD, about.requests // _PERIODS))
             segment = max(1, room // _TIER_SEGMENTS // about.page_bytes) * about.page_bytes
-            self.cache, least, count = _EXPORTED, round(room / _UNIT * 2 ** (-_TIER_STEPS / 4)), _TIER_STEPS
-            steady = {"hybrid.segment": f"{segment}B", "hybrid.period_requests": period, "workload.repeat": 2}
-        self._change({"workload.remap": "dense", _EXPORTED: f"{room}B", **steady})
-        given = {axis.key: axis.points() for axis in axes}
+            self.cache, keys = (
+                _EXPORTED,
+                {"hybrid.segment": f"{segment}B", "hybrid.period_requests": period, "workload.repeat": 2},
+            )
+            self._change({"workload.remap": "dense", _EXPORTED: f"{room}B", **keys})
+            made = [f"{round(room * 2 ** (-step / 4) / _UNIT) * _UNIT}B" for step in range(_TIER_STEPS)]
+            # Flash of less than a block is none.
+            self.sizes = self._ordered(_EXPORTED, [one for one in made if not self._point(one).refused] or made[:1])
+        else:
+            self._change({"workload.remap": "dense", _EXPORTED: f"{room}B"})
+            self.question = self.question.warmed()
+        page_bytes, _ = parsed(self.base.to_dict()["flash"]["page_size"]) or (1.0, "")
+        self.page_bytes, self.count = int(page_bytes), int(room // page_bytes) + 1
+        self.grid = say("given caches" if self.cache in given else "of pages")
+        if self.cache in given or self.sizes:
+            self.sizes = self._ordered(self.cache, given[self.cache]) if self.cache in given else self.sizes
+            self.count = len(self.sizes)
         self.axes = [axis for axis in axes if axis.key not in (self.cache, _SPARE)]
-        self.grid = say("given caches" if self.cache in given else "steps")
-        units = [least, *(round(room * 2 ** (-step / 4) / _UNIT) for step in range(count))]
-        caches: Sequence[str] | None = given.get(self.cache)
-        if caches is None:  # flash of less than a block is none
-            made = [f"{each * _UNIT}B" for each in units]
-            caches = [one for one in made if not self._point(one).refused] or made[1:2]
-        self.sizes = self._ordered(self.cache, caches)
-        self.spares = self._ordered(_SPARE, given.get(_SPARE, SPARES))
-        self.rest = assignments([Choices(_SPARE, tuple(self.spares)), *self.axes])
+        percents = range(SPARES[0], SPARES[-1] + 1)
+        self.spares = self._ordered(_SPARE, given.get(_SPARE) or [f"{share}%" for share in percents])
+        self.columns = [*range(len(self.spares))] if _SPARE in given else [percents.index(share) for share in SPARES]
+        self.rests = assignments(self.axes)
 
     @property
     def base(self) -> Scenario:
@@ -357,12 +467,22 @@ class _Sizer:
     def _point(self, cache: str, rest: Assignment = (), seeds: int = 1) -> Point:
         return self.question.point(((self.cache, cache), *rest), seeds)
 
+    def _at(self, cache: int) -> str:
+        """Return a size of the cache by its index."""
+        return self.sizes[cache] if self.sizes else f"{cache * self.page_bytes}B"
+
+    def _index(self, cache: str) -> int:
+        return self.sizes.index(cache) if self.sizes else int((parsed(cache) or (0.0, ""))[0]) // self.page_bytes
+
     def run(self, how: Sequence[str]) -> Sizing:
         from coflash.results.slices import interval  # needs numpy
 
         self._check_size()
         how = (*how, _read(self.about), self._in_time(), self._searched())
-        tried = say("tried", devices=counted(len(self.tried), "device"), grid=self.grid, spares=", ".join(self.spares))
+        spares = (
+            f"{self.spares[0]} … {self.spares[-1]}" if len(self.spares) > len(self.columns) else ", ".join(self.spares)
+        )
+        tried = say("tried", devices=counted(len(self.tried), "device"), grid=self.grid, spares=spares)
         best = self._confirmed()
         steps, variants = self._steps(best), self._variants(best)
         own = scheme_of({"scenario": best.point.jobs[0].scenario.to_dict()})
@@ -374,7 +494,20 @@ class _Sizer:
         series = [run.series() for run in best.runs]
         slices = tuple(interval(series, goal.measure.path) for goal in self.goals)
         path = self.question.store.path
-        return Sizing(path, self.goals, how, best, tried, slices, steps, variants, explained).write()
+        later = self._later(best)
+        return Sizing(
+            path, self.goals, how, best, tried, slices, later, steps, variants, explained, self.prices
+        ).write()
+
+    def _later(self, best: Sized) -> tuple[float | None, ...]:
+        """Return the number of each goal over several rounds of the trace, under the first seed."""
+        rounds = _ROUNDS * self.base.to_dict()["workload"].get("repeat", 1)
+        longer = replace(self.question, scenario=self.base.with_({"workload.repeat": rounds}))
+        cache, rest = best.place
+        (ran,) = longer.ran([longer.point(((self.cache, cache), *rest))])
+        if isinstance(ran, str):
+            return (None,) * len(self.goals)
+        return tuple(goal.value([ran[0].metrics], ran[0].scenario) for goal in self.goals)
 
     def _check_size(self) -> None:
         """Check that a device for this trace can be made.
@@ -384,7 +517,8 @@ class _Sizer:
         """
 
         def problem(*smaller: tuple[str, str]) -> str:
-            reasons = [refusal(self.base, (*smaller, (self.cache, self._plain), *rest)) for rest in self.rest]
+            places = [((_SPARE, self.spares[column]), *rest) for rest in self.rests for column in self.columns]
+            reasons = [refusal(self.base, (*smaller, (self.cache, self._plain), *rest)) for rest in places]
             return "" if "" in reasons else reasons[-1]
 
         if not (reason := problem()):
@@ -420,75 +554,88 @@ class _Sizer:
         for factor in (_MORE_CHANNELS if self.base.name == DEVICE else (1,)) if span_ns else ():
             self.question = begin
             self._change({"replay.mode": "open", "flash.channels": factor * channels})
-            (ran,) = self._ran([(self._plain, ((_SPARE, SPARES[-1]), *self.rest[-1][1:]))])
-            if ran is not None and ran.runs[0].metrics.simulated_ns <= _LATE * span_ns * repeat:
+            (ran,) = self._ran([(self._plain, ((_SPARE, f"{SPARES[-1]}%"), *self.rests[-1]))])
+            scale = self.base.to_dict()["replay"]["time_scale"]
+            if ran is not None and ran.runs[0].metrics.simulated_ns <= _LATE * span_ns * repeat * scale:
                 return say("at times", more=say("channels", channels=factor * channels) if factor > 1 else "")
+        if any(goal.measure.path == _LIFE for goal in self.goals):
+            raise CoflashError(say("no life", reason=say("too slow" if span_ns else "no times")))
         self.question = begin
         self._change({"replay.mode": "closed"})
         return say("as answered", depth=depth, reason=say("too slow" if span_ns else "no times"))
 
     def _searched(self) -> str:
-        """Halve, for each spare share and whatever else is varied, the range of caches in which the least one lies."""
+        """Search the cheapest cache and spare share for whatever is varied, or else under other schemes, too."""
         self.tried.clear()
-        every, middle = len(self.sizes), len(self.spares) // 2
-        # With more spare space than that of the first search no larger cache is needed, with less no smaller one.
-        ranges = self._halved({rest: (-1, every) for rest in self.rest if rest[0][1] == self.spares[middle]})
-        first = {rest[1:]: ends for rest, ends in ranges.items()}
-        for rest in self.rest:
-            (low, high), place = first[rest[1:]], self.spares.index(rest[0][1])
-            if place != middle:
-                ranges[rest] = (-1, high) if place > middle else (low, every)
-        ranges = self._halved(ranges)
+        others = [] if self.axes else self._other_choices()
+        best, done = math.inf, list[Frontier]()
+        for rest in (*self.rests, *others):
+            search = self._frontier(rest, best)
+            if rest in self.rests or search.probe(self._cheaper(search)):
+                search.search()
+            best = search.best
+            done.append(search)
         if not self.tried:
             raise CoflashError(f"size: no device could be made for this trace: {self.problem}")
-        tried = self.tried.values()
-        if any(one.is_met for one in tried) and not any(self._is_worse_than_less(one) for one in tried):
-            self._refine({rest: low for rest, (low, _) in ranges.items()})
-            return say("bisected")
-        axes = [Choices(self.cache, tuple(self.sizes)), Choices(_SPARE, tuple(self.spares)), *self.axes]
-        trials = Search(self.question, axes, [self.cost], self.goals, seeds=1, trials=_TRIALS, seed=0).run().trials
-        self._ran([(one.values.pop(self.cache), tuple(one.values.items())) for one in trials if one.is_allowed])
-        return say("bisected and tuned", trials=_TRIALS)
+        own = done[: len(self.rests)]
+        for search in own:
+            search.best = best
+        left = max(search.left for search in own) if best < math.inf else 0.0
+        tried = {one.spare for one in self.tried.values()}
+        failed = ", ".join(spare for spare in self.spares if spare in self.refused - tried)
+        return "".join(
+            (
+                say("bisected" if all(search.is_monotone for search in own) else "bisected and grid"),
+                say("schemes", tried=counted(len(others), "other scheme")) if others else "",
+                say("left", left=left) if left >= _CLOSE else "",
+                say("no device", spares=failed, reason=self.problem) if failed else "",
+            )
+        )
 
-    def _halved(self, ranges: dict[Assignment, tuple[int, int]]) -> dict[Assignment, tuple[int, int]]:
-        while middles := {rest: sum(ends) // 2 for rest, ends in ranges.items() if self._may_pay(rest, *ends)}:
-            ran = self._ran([(self.sizes[middle], rest) for rest, middle in middles.items()])
-            for (rest, middle), one in zip(middles.items(), ran, strict=True):
-                low, high = ranges[rest]
-                ranges[rest] = (low, middle) if one is not None and one.is_met else (middle, high)
-        return ranges
+    def _frontier(self, rest: Assignment, best: float) -> Frontier:
+        """Return the search among the devices with some other values."""
 
-    def _refine(self, lows: Mapping[Assignment, int]) -> None:
-        """Halve the step above the largest cache that fails, wherever a cache within it may be the cheapest."""
-        ends = {rest: self.sizes[low : low + 2] for rest, low in lows.items() if 0 <= low < len(self.sizes) - 1}
-        ends = {rest: pair for rest, pair in ends.items() if pair[0] != "0B"}
-        if self.grid == say("given caches") or not ends:
-            return
-        finer = {*self.sizes}
-        for low, high in {tuple(pair) for pair in ends.values()}:
-            (least, _), (most, _) = parsed(low) or (0.0, ""), parsed(high) or (0.0, "")
-            units = (least * (most / least) ** (step / _FINER) / _UNIT for step in range(1, _FINER))
-            finer |= {f"{round(each) * _UNIT}B" for each in units}
-        self.sizes = self._ordered(self.cache, list(finer))
-        self._halved({rest: (self.sizes.index(low), self.sizes.index(high)) for rest, (low, high) in ends.items()})
-        self.grid += say("finer steps")
+        def place(pair: Pair) -> tuple[str, Assignment]:
+            return self._at(pair[0]), ((_SPARE, self.spares[pair[1]]), *rest)
 
-    def _may_pay(self, rest: Assignment, low: int, high: int) -> bool:
-        """Whether a cache between two may be the cheapest yet."""
-        if high - low < 2 or (point := self._point(self.sizes[low + 1], rest)).refused:
-            return False
-        least = min((one.cost for one in self.tried.values() if one.is_met), default=math.inf)
-        return (self.cost.value((), point.jobs[0].scenario) or 0.0) < least
+        def are_enough(pairs: Sequence[Pair]) -> list[bool]:
+            ran = self._ran([place(pair) for pair in pairs])
+            self.refused |= {self.spares[pair[1]] for pair, one in zip(pairs, ran, strict=True) if one is None}
+            return [one is not None and one.is_met for one in ran]
 
-    def _is_worse_than_less(self, one: Sized) -> bool:
-        """Whether a device breaks a goal that one with no more cache and no more spare space does not break."""
+        seconds = len(self.spares)
+        cost = partial(self._priced, rest if rest in self.rests else self.rests[0])
+        return Frontier(self.count, seconds, self.columns, cost, are_enough, not self.sizes, _CLOSE, _PAIRS, best)
 
-        def place(device: Sized) -> tuple[int, int]:
-            return self.sizes.index(device.place[0]), self.spares.index(device.spare)
+    def _priced(self, rest: Assignment, pair: Pair) -> float:
+        """Return the cost of a device, which grows evenly with the pages of its cache; infinite if it cannot be made."""
+        if self.sizes:
+            return self._exact(rest, *pair)
+        least, most = self._exact(rest, 1, pair[1]), self._exact(rest, self.count - 1, pair[1])
+        return least if least == math.inf else least + (most - least) * (pair[0] - 1) / max(1, self.count - 2)
 
-        less = [each for each in self.tried.values() if each.is_met and each.place[1][1:] == one.place[1][1:]]
-        cache, spare = place(one)
-        return not one.is_met and any(place(each)[0] <= cache and place(each)[1] <= spare for each in less)
+    @cache  # noqa: B019 - of one search
+    def _exact(self, rest: Assignment, cache: int, spare: int) -> float:
+        point = self._point(self._at(cache), ((_SPARE, self.spares[spare]), *rest))
+        return math.inf if point.refused else self.cost.value((), point.jobs[0].scenario) or 0.0
+
+    def _other_choices(self) -> list[Assignment]:
+        """Return the other schemes, orders of eviction included, of a device that may have a cache."""
+        own = scheme_of({"scenario": self.base.to_dict()})
+        if self.cache != _CACHE:
+            return [((_TIER, name),) for name in TIERS if name != own]
+        schemes = [one.settings for one in ANSWERS if not one.is_step and one.needs in ("", _CACHE) and one.name != own]
+        choices = [*schemes, *(((_POLICY, name),) for name in _POLICIES)]
+        return [choice for choice in choices if not self._point(self._at(self.count - 1), choice).refused]
+
+    def _cheaper(self, search: Frontier) -> list[Pair]:
+        """Return a device that is somewhat cheaper than the best one, with its spare space or less, and a cache."""
+        met = [one for one in self.tried.values() if one.is_met]
+        if not met:
+            return []
+        column = self.spares.index(min(met, key=lambda one: one.cost).spare)
+        columns = (column, *(one for one in reversed(self.columns) if one < column))
+        return [(at, one) for one in columns if (at := search.dearest(one, _CHEAPER)) > 0][:1]
 
     def _confirmed(self) -> Sized:
         """Return the cheapest device that meets the goals with all seeds; without one the nearest to them."""
@@ -506,10 +653,11 @@ class _Sizer:
     def _steps(self, best: Sized) -> dict[str, Sized]:
         """Run the neighbours of the answer."""
         cache, (_, *others) = best.place
-        at, share, places = self.sizes.index(cache), self.spares.index(best.spare), {}
+        at, share, places = self._index(cache), self.spares.index(best.spare), {}
+        far = 1 if self.sizes else max(1, round(at / _STEP)) if at else self.count // _SMALL
         for name, by in (("less", -1), ("more", 1)):
-            if 0 <= at + by < len(self.sizes):
-                places[f"{name} cache"] = (self.sizes[at + by], best.place[1])
+            if 0 <= at + by * far < self.count:
+                places[f"{name} cache"] = (self._at(at + by * far), best.place[1])
             if 0 <= share + by < len(self.spares):
                 places[f"{name} spare space"] = (cache, ((_SPARE, self.spares[share + by]), *others))
         return self._named(places)
@@ -519,13 +667,15 @@ class _Sizer:
         key, scenario = _TIER if best.is_tier else _SCHEME, best.point.jobs[0].scenario
         varied = [pair for pair in best.place[1] if pair[0] in (key, key.removesuffix(".name"))]
         rest = tuple(pair for pair in best.place[1] if pair not in varied)
-        cache = next((each for each in [best.place[0], *self.sizes] if each != "0B"), f"{_UNIT}B")
+        nonzero = next(
+            (each for each in [best.place[0], *self.sizes] if each != "0B"), self._at(max(1, self.count // _SMALL))
+        )
         shadows = _SHADOWS if self.base.to_dict()["host_buffer"]["size"] != "0B" else ()
         schemes = {one: scheme_on(scenario, one) for one in (*LATTICES[0], *shadows)}
         schemes = {one: (key, one) for one in TIERS} if best.is_tier else schemes
         own = scheme_of({"scenario": scenario.to_dict()})
         schemes[own] = next(iter(varied), (key, own))
-        places = {one: (cache, (*rest, pair)) for one, pair in schemes.items()}
+        places = {one: (nonzero, (*rest, pair)) for one, pair in schemes.items()}
         places = places if best.is_tier else {"no cache": ("0B", (*rest, (_SCHEME, "none"))), **places}
         return {name: one.runs for name, one in self._named(places).items()}
 
