@@ -176,3 +176,45 @@ def test_tables_of_many_runs_tell_what_their_measures_take_for_granted(tmp_path:
 
 def test_a_measure_that_repeats_another_names_it() -> None:
     assert [each.path for each in MEASURES.values() if each.unlike] == ["waf_media"]
+
+
+def test_a_result_that_says_nothing_says_so() -> None:
+    young = {"generator": "uniform", "requests": 40}
+    idle = coflash.run(wrote("16KiB", workload={"synthetic": young}))
+    assert [note for note in idle.notes if note.startswith("GC erased no block")] and idle.metrics.erases_blocks == 0
+    cached: dict[str, Any] = {"cache": {"size": "90%"}, "cooperation": "none"}
+    taken = coflash.run(wrote("16KiB", **cached, workload={"synthetic": young}))
+    assert taken.metrics.waf_host == 0 and any(note.startswith("The caches took every write") for note in taken.notes)
+    part = coflash.run(wrote("16KiB", workload={"synthetic": {**young, "requests": 1200}}))
+    (said,) = [note for note in part.notes if note.startswith("The host wrote less than the device holds (")]
+    assert part.metrics.erases_blocks > 0 and "% of it)" in said
+    long = wrote("16KiB", cache={"size": "25%"}, cooperation="none")
+    (dirty,) = [note for note in coflash.run(long).notes if note.startswith("What was dirty in the cache at the end")]
+    assert "precondition.through_caches=true" in dirty
+    warm = coflash.run(long.with_({"precondition.through_caches": True}))
+    assert not any(note.startswith(("What was dirty", "GC erased no", "The host wrote less")) for note in warm.notes)
+
+
+def test_seeds_that_change_nothing_are_told(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("".join(f"{at * 1000},write,{at * 7 % 64 * 16384},16384\n" for at in range(600)), "utf-8")
+    same = coflash.sweep(wrote("16KiB"), {"cache.size": ["0B"]}, file, out=tmp_path / "out", seeds=3)
+    assert any(note.startswith("Seeds change nothing here") for note in same.notes())
+    drawn = coflash.sweep(wrote("16KiB"), {"cache.size": ["0B"]}, out=tmp_path / "drawn", seeds=3)
+    assert not any(note.startswith("Seeds change nothing here") for note in drawn.notes())
+
+
+def test_columns_the_other_way_round_are_refused_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "swapped.csv"
+    lines = (f"{at * 80},W,{at * 7919 % 262144 * 4096},4096\n" for at in range(200_000))
+    file.write_text("time_us,op,offset,size\n" + "".join(lines), "utf-8")
+    swapped, right = "time:us,op,size:bytes,offset:bytes", "time:us,op,offset:bytes,size:bytes"
+    begun = time.process_time()
+    for ask in (coflash.trace.info, lambda trace, how: coflash.run(READ.with_(workload__trace_options=how), trace)):
+        with pytest.raises(coflash.CoflashError, match="are offset and size the other way round"):
+            ask(file, {"columns": swapped})
+    assert time.process_time() - begun < 2
+    assert coflash.trace.info(file, {"columns": right}).requests == 200_000
+
+
+READ = coflash.Scenario.load("demo").with_({"workload.remap": "modulo"})

@@ -203,7 +203,7 @@ class Sizing(Kept):
         first, later, ends = self._firsts[place], self.later[place], self.slices[place]
         more = say("same seeds") if is_same else ""
         if later is not None:
-            more = say("over rounds", rounds=_ROUNDS, seeds=counted(number.runs, "seed")) + more
+            more = say("over rounds", rounds=_ROUNDS) + more
             number = number._replace(half_width=max(number.half_width or 0.0, abs(later - first)))
         more += say("over slices", ends=ends, unit=goal.measure.unit) if ends else ""
         room = say("room", by=-excess) if excess <= 0 else ""
@@ -446,7 +446,8 @@ class _Sizer:
             self._change({"workload.remap": "dense", _EXPORTED: f"{room}B"})
             self.question = self.question.warmed()
         page_bytes, _ = parsed(self.base.to_dict()["flash"]["page_size"]) or (1.0, "")
-        self.page_bytes, self.count = int(page_bytes), int(room // page_bytes) + 1
+        self.page_bytes, self.pages = int(page_bytes), int(room // page_bytes)
+        self.count = self.pages + 1
         self.grid = say("given caches" if self.cache in given else "of pages")
         if self.cache in given or self.sizes:
             self.sizes = self._ordered(self.cache, given[self.cache]) if self.cache in given else self.sizes
@@ -608,7 +609,7 @@ class _Sizer:
         return Frontier(self.count, seconds, self.columns, cost, are_enough, not self.sizes, _CLOSE, _PAIRS, best)
 
     def _priced(self, rest: Assignment, pair: Pair) -> float:
-        """Return the cost of a device, which grows evenly with the pages of its cache; infinite if it cannot be made."""
+        """Return the cost of a device, which grows evenly with its cache; infinite if it cannot be made."""
         if self.sizes:
             return self._exact(rest, *pair)
         least, most = self._exact(rest, 1, pair[1]), self._exact(rest, self.count - 1, pair[1])
@@ -654,7 +655,7 @@ class _Sizer:
         """Run the neighbours of the answer."""
         cache, (_, *others) = best.place
         at, share, places = self._index(cache), self.spares.index(best.spare), {}
-        far = 1 if self.sizes else max(1, round(at / _STEP)) if at else self.count // _SMALL
+        far = 1 if self.sizes else max(1, (round(at / _STEP) if at else self.pages // _SMALL))
         for name, by in (("less", -1), ("more", 1)):
             if 0 <= at + by * far < self.count:
                 places[f"{name} cache"] = (self._at(at + by * far), best.place[1])
@@ -667,9 +668,8 @@ class _Sizer:
         key, scenario = _TIER if best.is_tier else _SCHEME, best.point.jobs[0].scenario
         varied = [pair for pair in best.place[1] if pair[0] in (key, key.removesuffix(".name"))]
         rest = tuple(pair for pair in best.place[1] if pair not in varied)
-        nonzero = next(
-            (each for each in [best.place[0], *self.sizes] if each != "0B"), self._at(max(1, self.count // _SMALL))
-        )
+        least = f"{max(1, self.pages // _SMALL) * self.page_bytes}B"
+        nonzero = next(each for each in (best.place[0], *self.sizes, least) if each != "0B")
         shadows = _SHADOWS if self.base.to_dict()["host_buffer"]["size"] != "0B" else ()
         schemes = {one: scheme_on(scenario, one) for one in (*LATTICES[0], *shadows)}
         schemes = {one: (key, one) for one in TIERS} if best.is_tier else schemes

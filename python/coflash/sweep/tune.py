@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +40,7 @@ _SHOWN = 10
 """The most trials in a table."""
 ALIKE_MAX = 10
 """The number of trials, failed for the same reason before any has a value, after which a search stops."""
-_AGAIN_MAX = 1000
+_AGAIN_MAX = 100
 """The draws without a new point after which all points count as tried."""
 _IMPORTANCE_MIN = 10
 """The least number of trials from which the importance of keys is computed."""
@@ -304,12 +305,13 @@ class Search:
     def _jobs(self, study: optuna.Study, todo: int, watch: Watch) -> Iterator[Job]:
         number, again = self._trials - todo, 0
         seen = {tuple(one.params.items()) for one in study.get_trials(deepcopy=False) if _is_settled(one)}
-        while number < self._trials and again < _AGAIN_MAX and not _hopeless(study):
+        points = math.prod(len(one.values) if isinstance(one, Choices) else one.count or math.inf for one in self._axes)
+        while number < self._trials and len(seen) < points and again < _AGAIN_MAX and not _hopeless(study):
             study.sampler = self._sampler(number, again)
             trial = study.ask()
             values = tuple((axis.key, _suggest(trial, axis)) for axis in self._axes)
             if (point := tuple(trial.params.items())) in seen:
-                study.tell(trial, state=_optuna().trial.TrialState.PRUNED)
+                study.tell(trial, state=_optuna().trial.TrialState.FAIL)
                 again += 1
                 continue
             seen.add(point)
