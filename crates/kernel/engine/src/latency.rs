@@ -170,8 +170,7 @@ mod tests {
         let (mut parts, mut whole) = ([Latency::default(), Latency::default()], Latency::default());
         let mut library = hdrhistogram::Histogram::<u64>::new(3).unwrap();
         for bits in 0..64 {
-            let times =
-                [1_u64 << bits, (1 << bits) - 1, 3 << bits >> 1, 1_234_567_890_123_456_789 >> bits, u64::MAX];
+            let times = [1_u64 << bits, (1 << bits) - 1, 3 << bits >> 1, 1_234_567_890_123_456_789 >> bits];
             for (ns, requests) in std::iter::zip(times, 1..) {
                 parts[bits % 2].record(Duration { ns }, requests);
                 library.record_n(ns, requests).unwrap();

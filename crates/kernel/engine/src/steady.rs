@@ -151,7 +151,9 @@ mod tests {
 
     #[test]
     fn a_trend_or_a_wide_range_is_told_and_noise_is_not() {
-        let of = |programs: [u64; 4]| unsteady(&series(&[1000; 4], &programs), &ONE, &PreconditionConfig::default());
+        let of = |programs: [u64; 4]| {
+            unsteady(&series(&[1000; 4], &programs), &ONE, &PreconditionConfig::default())
+        };
         let told = of([6700, 6200, 4100, 4200]).expect("it falls");
         assert!(told.contains("6.70, 6.20, 4.10, 4.20") && told.contains("writes, falling"), "{told}");
         assert!(of([3000, 3100, 3200, 3350]).expect("a trend within the range").contains("rising"));

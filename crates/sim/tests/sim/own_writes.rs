@@ -191,7 +191,13 @@ fn a_run_goes_on_from_its_own_requests_through_the_cache() {
         let rest = remark.split_once("buffers in ").expect("passes").1;
         let before: u64 = rest.split_once(" passes").expect("passes").0.parse().expect("a number");
         let counts = |result: &RunResult| {
-            let paths = ["cache.read_hits", "cache.write_hits", "cache.dirty_evictions_pages", "gc_drops_pages", "erases_blocks"];
+            let paths = [
+                "cache.read_hits",
+                "cache.write_hits",
+                "cache.dirty_evictions_pages",
+                "gc_drops_pages",
+                "erases_blocks",
+            ];
             let own = paths.map(|path| result.metrics().count(path));
             [&own[..], &programs(result)].concat()
         };
@@ -200,13 +206,17 @@ fn a_run_goes_on_from_its_own_requests_through_the_cache() {
             result(&trace.replayed(&[case, &[("workload.repeat", rounds.as_str())]].concat()))
         };
         let (with, without) = (repeated(before + 1), repeated(before));
-        let own: Vec<u64> = std::iter::zip(counts(&with), counts(&without)).map(|(with, without)| with - without).collect();
+        let own: Vec<u64> =
+            std::iter::zip(counts(&with), counts(&without)).map(|(with, without)| with - without).collect();
         assert_eq!(counts(&warm), own, "{case:?}");
         for state in ["cache.dirty_pages", "cache.capacity_pages", "mapped_pages"] {
             assert_eq!(warm.metrics().count(state), with.metrics().count(state), "{state}");
         }
         let hits = warm.metrics().number("cache.hit_ratio").expect("reads");
-        assert!((hits - with.metrics().number("cache.hit_ratio").expect("reads")).abs() < 0.2, "derived anew: {hits}");
+        assert!(
+            (hits - with.metrics().number("cache.hit_ratio").expect("reads")).abs() < 0.2,
+            "derived anew: {hits}"
+        );
     }
 }
 
@@ -216,7 +226,10 @@ fn caches_of_the_host_begin_empty_and_a_device_without_a_cache_is_as_before() {
     for in_host in [("cache.placement", "host"), ("host_buffer.size", "64KiB")] {
         let scenario = small(&[("cache.size", "128KiB"), in_host, through]);
         let error = run(&scenario, &mut NoObserver).map(drop).unwrap_err().to_string();
-        assert!(error.starts_with("precondition.through_caches: caches and buffers of the host begin empty"), "{error}");
+        assert!(
+            error.starts_with("precondition.through_caches: caches and buffers of the host begin empty"),
+            "{error}"
+        );
     }
     let without = [("cache.size", "0B")];
     let (plain, warm) = (result(&small(&without)), result(&small(&[without[0], through])));
