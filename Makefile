@@ -38,7 +38,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test portable storm strangers mutants bench bench-pair golden generate inputs notebooks power-corpus lab wheel docs format clean prerequisites rust-checks rustdoc python-checks python-tests clients node-packages always
+.PHONY: help demo test portable storm strangers mutants bench bench-pair instructions golden generate inputs notebooks power-corpus lab wheel docs format clean prerequisites rust-checks rustdoc python-checks python-tests clients node-packages always
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,10 @@ mutants: prerequisites ## Break the levels in every place, one at a time, and li
 bench: $(FAST_CORE) ## Measure speed and memory, and the cost of policies of one's own; ROWS="standard LRU" for some rows only
 	cargo run --release --locked --quiet -p coflash-bench -- $(ROWS)
 	$(BIN)/python scripts/policy_speed.py $(ROWS)
+
+# The same on any machine and at any load, so it can be compared with what is recorded.
+instructions: $(FAST_CORE) ## Count the instructions of a request in five short runs (valgrind); WRITE=1 records them
+	$(BIN)/python scripts/instructions.py $(if $(WRITE),--write) $(ROWS)
 
 # Two versions in turn, in processor time: a ratio that holds also on a busy machine.
 PAIR_ROWS ?= "standard job" "standard job, cdm, cache 5 %" "standard job, shared channels" "shipped trace, closed loop, cdm"

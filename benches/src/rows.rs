@@ -48,6 +48,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("standard job, 64 GiB", standard(&[PASS, ("flash.blocks_per_plane", "32768")])),
         row("standard job, 1 TiB", standard(&[PASS, ("flash.blocks_per_plane", "524288")])),
         row("standard job, shared channels", standard(SHARED)),
+        row("standard job, superblocks", standard(&[("ftl.pools", "device")])),
         row("sequential writes", standard(&[("workload.synthetic.generator", "sequential")])),
         row("shipped trace, closed loop, cdm", || {
             simulate("demo", &[("workload.trace", &format!("[{TRACE:?}]"))])

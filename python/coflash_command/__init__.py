@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 
 
 def main() -> None:
@@ -20,4 +21,7 @@ def main() -> None:
 
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, before)
+    # What is half written goes, as at Control-C.
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     command()

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import stat
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,7 +14,10 @@ import pytest
 
 from coflash import CoflashError
 from coflash.files import atomic_write
+from coflash.files.kept import kept_folder
 from coflash.files.kinds import JSON
+from pages import until
+from processes import COFLASH, PATIENCE_S
 
 
 def names(place: Path) -> list[str]:
@@ -158,3 +163,24 @@ def test_a_folder_of_many_files_is_made_durable_at_once_before_it_is_in_its_plac
         for number in range(100):
             (new / f"{number}.parquet").write_bytes(b"x")
     assert seen == [False] and len(list(place.iterdir())) == 100
+
+
+def test_a_command_that_is_terminated_leaves_nothing_half_written(tmp_path: Path) -> None:
+    command = [*COFLASH, "trace", "generate", "uniform", "--requests", "1000000000"]
+    with subprocess.Popen([*command, "-o", str(tmp_path / "t.parquet")], stderr=subprocess.DEVNULL) as process:
+        until(lambda: any(tmp_path.iterdir()))
+        process.terminate()
+        assert process.wait(PATIENCE_S) == 128 + signal.SIGTERM
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_folder_of_traces_that_others_can_write_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COFLASH_TRACES", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    folder = kept_folder()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    folder.chmod(0o777)
+    with pytest.raises(CoflashError, match="other users can write to it"):
+        kept_folder()
+    monkeypatch.setenv("COFLASH_TRACES", str(folder))
+    assert kept_folder() == folder

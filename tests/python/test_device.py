@@ -8,6 +8,7 @@ import os
 import random
 import resource
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -47,6 +48,27 @@ def serving(tmp_path: Path) -> Iterator[Serving]:
     for process in processes:
         process.kill()
         process.communicate()
+
+
+def test_without_descriptors_for_more_connections_the_others_are_served(tmp_path: Path) -> None:
+    folder = tmp_path / "device"
+    served = f"{sys.executable} -m coflash serve ssd --size 64MiB --device {folder} --listen 127.0.0.1:0"
+    command = ["/bin/sh", "-c", f"ulimit -n 64; exec {served}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        address = process.stdout.readline().strip()
+        first = Client(address)
+        place = ("127.0.0.1", int(address.rsplit(":", 1)[1].rstrip("/")))
+        others = [socket.create_connection(place) for _ in range(100)]
+        assert "Too many open files" in process.stderr.readline()
+        first.write(0, 4, 7)
+        for other in others:
+            other.close()
+        second = Client(address)
+        assert second.pages(0, 4) == [7] * 4
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE_S) == 0
 
 
 def call(*arguments: str | Path) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import http.client
 import json
+import select
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,8 @@ from coflash.cli import app
 from coflash.device import Recorded
 from coflash.report import lab, live
 from coflash.report.live import LivePage
+from coflash.report.local import LocalPage
+from pages import until
 
 
 @pytest.fixture
@@ -65,6 +69,16 @@ def test_only_its_own_address_shows_it(page: LivePage) -> None:
             assert get(page, path_too, host).status == 403, "a site that names this machine as its own"
 
 
+def test_silent_browsers_leave_room_for_the_process(page: LivePage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LocalPage, "timeout", None)  # however long the machine takes to accept them
+    address = urlsplit(page.address)
+    silent = [socket.create_connection(("127.0.0.1", address.port or 0)) for _ in range(40)]
+    until(lambda: len(select.select(silent, [], [], 0)[0]) == 8)  # those that are closed: it has 32 connections at most
+    for connection in silent:
+        connection.close()
+    until(lambda: get(page, address.path).status == 200)
+
+
 def test_the_address_names_the_device_and_the_page_is_the_laboratory(page: LivePage) -> None:
     assert urlsplit(page.address).fragment == "live=%3Cb%3Edisk%3C%2Fb%3E"
     assert get(page, urlsplit(page.address).path).read() == b"<title>coflash lab</title>"
@@ -88,6 +102,7 @@ def test_a_page_that_opens_late_or_again_is_told_what_it_has_not_seen(page: Live
     assert [number for number, _ in told] == [1, 2, 3]
     assert [base64.b64decode(one["operations"]) for _, one in told] == [b"0", b"1", b"2"]
     assert events(get(page, path, Last_Event_ID="2"), 1) == told[2:]
+    assert events(get(page, path, Last_Event_ID="9" * 5000), 1) == told[:1]
     tell(page, "sessions/0001", b"3")
     assert base64.b64decode(events(late, 1)[0][1]["operations"]) == b"3"
 

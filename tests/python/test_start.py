@@ -65,6 +65,13 @@ SMALL = {"flash__blocks_per_plane": 64, "workload__synthetic__requests": 1}
 RUN = f"import coflash; result = coflash.run(coflash.Scenario.load('random-5g').with_(**{SMALL}))"
 
 
+def test_a_quiet_run_imports_nothing_that_draws() -> None:
+    changes = [word for key, value in SMALL.items() for word in ("--set", f"{key.replace('__', '.')}={value}")]
+    quiet = modules("from coflash_command import main\nmain()", "run", "random-5g", *changes, "--quiet", "--json", "-")
+    assert "coflash.runs.run" in quiet
+    assert not {name for name in quiet if name.split(".")[0] in {"rich", *HEAVY}}
+
+
 def test_a_run_imports_numpy_for_its_arrays_alone() -> None:
     assert modules(f"{RUN}; print(result.metrics.requests)").isdisjoint(HEAVY)
     assert "numpy" in modules(f"{RUN}; result.erase_counts()")

@@ -71,7 +71,7 @@ impl ServedDevice {
             coflash_device::ServedDevice::start(machine, &folder, &address, emulate)
         })
         .map(|served| {
-            served.limit_connections(connections);
+            served.connections().limit(connections);
             Self(Mutex::new(Some(served)))
         })
         .map_err(refused)
@@ -92,7 +92,7 @@ impl ServedDevice {
     }
 
     fn clients(&self, py: Python<'_>) -> PyResult<usize> {
-        self.with(py, coflash_device::ServedDevice::clients)
+        self.with(py, |served| served.connections().count())
     }
 
     /// What flash did since the last call: by session its operations and decisions, as streams of Arrow, and the operations left out.

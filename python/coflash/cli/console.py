@@ -6,10 +6,9 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
 
 from coflash._core import CoflashError
 from coflash.cli.options import TableForm, assigned, trace_options
@@ -20,6 +19,9 @@ from coflash.scenario import Scenario
 from coflash.terminal import errors as errors
 from coflash.terminal import output as output
 from coflash.text_table import TextTable
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 STANDARD_OUTPUT = Path("-")
 
@@ -112,8 +114,7 @@ def end_if_failed(failures: Sequence[Failure], quiet: bool) -> None:
     """End with exit status 1 if runs failed, and say how many; also the first one, where none was shown before."""
     if failures:
         first = f"; the first: {failures[0].label}: {failures[0].error}" if quiet else ", see above"
-        told = f"{counted(len(failures), 'run')} failed{first}"
-        errors().print(told, style="red", soft_wrap=True)
+        errors().print(f"{counted(len(failures), 'run')} failed{first}", style="red", soft_wrap=True)
         raise typer.Exit(1)
 
 

@@ -22,15 +22,12 @@ from coflash.cli.console import (
     scenario_with,
     write_json,
 )
-from coflash.cli.live_display import View, displayed
-from coflash.cli.summary import summary
 from coflash.files import atomic_write, remote
 from coflash.files.digest import is_there_once
 from coflash.results.identity import Identity
 from coflash.results.result import FILES, Result, check_place
 from coflash.runs.checkpoint import SECONDS, Checkpoint
 from coflash.runs.inputs import inputs_of
-from coflash.runs.progress import shown
 from coflash.runs.run import replaying, simulate
 from coflash.scenario import Scenario
 from coflash.trace import Progress
@@ -112,9 +109,13 @@ def run(
         if quiet:
             result = simulated()
         elif live:
+            from coflash.cli.live_display import View, displayed
+
             with displayed(View(chosen.name, errors())) as view, _said(first, view.progress) as report:
                 result = simulated(progress=report, measured=view.measured)
         else:
+            from coflash.runs.progress import shown
+
             with shown(chosen.name, errors()) as follow, _said(first, follow) as report:
                 result = simulated(progress=report)
     try:
@@ -125,6 +126,8 @@ def run(
     finally:  # what cannot be saved can be read
         write_json(json, _written(result, output_format))
         if not quiet:
+            from coflash.cli.summary import summary
+
             console = errors() if json == STANDARD_OUTPUT else output()
             notes(result.notes)
             console.print(summary(result))

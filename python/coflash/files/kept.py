@@ -7,15 +7,27 @@ import os
 import tempfile
 from pathlib import Path
 
+from coflash._core import CoflashError
 from coflash.files import digest, remote
 from coflash.files.atomic_write import new_file
 
 
 def kept_folder() -> Path:
-    """Return the folder, created if necessary: `COFLASH_TRACES`, or one of the user's among the temporary files."""
-    user = os.getuid() if hasattr(os, "getuid") else "user"
-    folder = Path(os.environ.get("COFLASH_TRACES") or Path(tempfile.gettempdir()) / f"coflash-traces-{user}")
+    """Return the folder, created if necessary: `COFLASH_TRACES`, or one of the user's among the temporary files.
+
+    Raises:
+        CoflashError: Other users of this machine can write to the one among the temporary files.
+    """
+    user = os.getuid() if hasattr(os, "getuid") else None
+    wanted = os.environ.get("COFLASH_TRACES")
+    folder = Path(wanted or Path(tempfile.gettempdir()) / f"coflash-traces-{'user' if user is None else user}")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    about = folder.lstat()
+    if not wanted and user is not None and (about.st_uid != user or about.st_mode & 0o022 or folder.is_symlink()):
+        msg = (
+            f"{folder}: other users can write to it, and what they put there would be taken for your traces: remove it"
+        )
+        raise CoflashError(f"{msg}, or set COFLASH_TRACES to a folder of yours")
     return folder
 
 

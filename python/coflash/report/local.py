@@ -5,12 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import BoundedSemaphore
 from typing import Any
 
 from coflash._core import CoflashError
 
 ADDRESS = "127.0.0.1"
 """The loopback address, which no other machine reaches."""
+_CONNECTIONS_MAX = 32
+"""Any user of this machine may connect: each connection takes a thread and a file descriptor of the process."""
 
 
 class LocalPage(BaseHTTPRequestHandler, ABC):
@@ -47,6 +50,26 @@ class LocalPage(BaseHTTPRequestHandler, ABC):
         """Log nothing: the terminal is for the command."""
 
 
+class _Server(ThreadingHTTPServer):
+    """A server with a bounded number of connections: a further one is closed at once."""
+
+    def __init__(self, page: type[LocalPage], port: int) -> None:
+        self._free = BoundedSemaphore(_CONNECTIONS_MAX)
+        super().__init__((ADDRESS, port), page)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+
 def local_server(page: type[LocalPage], port: int = 0) -> ThreadingHTTPServer:
     """Make a server; `serve_forever` runs it.
 
@@ -58,7 +81,7 @@ def local_server(page: type[LocalPage], port: int = 0) -> ThreadingHTTPServer:
         CoflashError: The port is taken.
     """
     try:
-        return ThreadingHTTPServer((ADDRESS, port), page)
+        return _Server(page, port)
     except OSError as error:
         msg = f"--port: {port} cannot be used: {error.strerror or error}; without it a free one is taken"
         raise CoflashError(msg) from error

@@ -22,7 +22,6 @@ from coflash.files.errors import named, no_result
 from coflash.measures.catalogue import metric, metric_names, short
 from coflash.measures.measure import BRIEF, Measure, applying
 from coflash.measures.metrics import Metrics
-from coflash.measures.renamed import metrics_of
 from coflash.quantity import counted, with_units
 from coflash.results.assumptions import assumed, texts_of
 from coflash.results.identity import replaced_inputs
@@ -83,7 +82,7 @@ class Results:
         self.place, self._broken = place, broken
         self._folders = {name: folder for name, folder, _ in known}
         self._documents: dict[str, Mapping[str, Any]] = {name: document for name, _, document in known}
-        self._metrics = {name: metrics_of(document) for name, document in self._documents.items()}
+        self._metrics = {name: Metrics(document["metrics"]) for name, document in self._documents.items()}
         self._scenarios: dict[str, dict[str, Any]] = {}  # of the runs that were asked for
         self.is_replayed = any(map(replays, self._documents.values()))
 

@@ -17,7 +17,6 @@ from coflash.files import atomic_write, kinds, remote
 from coflash.files.errors import named, no_result
 from coflash.lookup import no_such
 from coflash.measures.metrics import Metrics
-from coflash.measures.renamed import metrics_of
 from coflash.quantity import counted
 from coflash.results.histogram import KINDS, Histogram, Kind, stacked, unstacked
 from coflash.results.identity import Identity, check_replaces
@@ -159,7 +158,7 @@ class Result:
     @property
     def metrics(self) -> Metrics:
         """The metrics: attributes, and a mapping."""
-        return metrics_of(self.document)
+        return Metrics(self.document["metrics"])
 
     @property
     def scenario(self) -> Scenario:

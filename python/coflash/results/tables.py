@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from coflash.measures.measure import HEADLINE, MEASURES, OVERALL, Measure, applying, causes, sum_of
 from coflash.measures.metrics import Metrics
-from coflash.measures.renamed import metrics_of
 from coflash.measures.sections import sections
 from coflash.quantity import change, show, show_change
 from coflash.results.assumptions import assumptions_of, beside
@@ -99,7 +98,7 @@ def beside_table(
     is_one = len(groups) == 1
     columns = ["", first, *([""] if is_one else []), *(name for other in others for name in (other, "change"))]
     table = TextTable(columns, "lrl" if is_one else "lr", wraps=True, title=title)
-    metrics = [[metrics_of(document) for document in group] for group in groups]
+    metrics = [[Metrics(document["metrics"]) for document in group] for group in groups]
     whole = [one for group in metrics for one in group]
 
     def add(label: str, texts: Sequence[str]) -> None:

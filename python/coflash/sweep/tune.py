@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from coflash._core import REVISION, CoflashError
 from coflash.keys import check_key
-from coflash.measures.renamed import metrics_of
+from coflash.measures.metrics import Metrics
 from coflash.quantity import counted
 from coflash.results.database import results
 from coflash.results.estimate import Estimate, show_estimate
@@ -340,7 +340,7 @@ class Search:
     def _tell(self, study: optuna.Study, opened: _Open, store: Store) -> None:
         by_seed = list(zip(*(point.jobs for point in opened.points), strict=True))
         keys = [job.key for jobs in by_seed for job in jobs]
-        metrics = {key: metrics_of(document) for key, _, document in store.runs(keys)}
+        metrics = {key: Metrics(document["metrics"]) for key, _, document in store.runs(keys)}
         by_goal = [[metrics[job.key] for job in jobs] for jobs in by_seed] if not opened.reason else []
         scenario = opened.points[0].jobs[0].scenario
         found, bounded = (estimates(numbers, by_goal, scenario) for numbers in (self._goals, self._conditions))

@@ -10,7 +10,6 @@ from statistics import mean
 from rich.console import Console
 
 from coflash.measures.metrics import Metrics
-from coflash.measures.renamed import metrics_of
 from coflash.results.store import FolderStore
 from coflash.runs.inputs import inputs_of
 from coflash.sweep import swept
@@ -174,5 +173,5 @@ def mixture(inference: Inference, candidates: Sequence[Candidate]) -> float:
 
 
 def _metrics(store: FolderStore, keys: Sequence[str]) -> list[Metrics]:
-    found = {key: metrics_of(document) for key, _, document in store.runs(keys)}
+    found = {key: Metrics(document["metrics"]) for key, _, document in store.runs(keys)}
     return [found[key] for key in keys]

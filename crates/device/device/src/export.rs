@@ -40,7 +40,7 @@ struct Problems {
 /// connection serves its own batch, so that no thread waits for another to wake up.
 pub(crate) struct Exported {
     machine: Mutex<Machine>,
-    connections: Connections,
+    pub(crate) connections: Connections,
     shape: Shape,
     /// Answers that wait for their moment, if time is emulated.
     delayed: Option<Delayed<PendingAnswer>>,

@@ -40,7 +40,6 @@ pub fn listen_address(text: &str, insecure: bool) -> Result<Address, String> {
 /// A device that is served, until it is stopped.
 pub struct ServedDevice {
     disk: Arc<Exported>,
-    connections: Connections,
     address: Address,
     stopper: Stopper,
     is_stopped: Arc<AtomicBool>,
@@ -71,8 +70,7 @@ impl ServedDevice {
                 return Err(error);
             }
         };
-        let connections = server.connections().clone();
-        let disk = Arc::new(Exported::new(machine, connections.clone(), emulate));
+        let disk = Arc::new(Exported::new(machine, server.connections().clone(), emulate));
         let is_stopped = Arc::new(AtomicBool::new(false));
         let stopper = server.stopper();
         let ticker = {
@@ -93,18 +91,13 @@ impl ServedDevice {
             let disk = disk.clone();
             thread::spawn(move || server.run(&*disk))
         };
-        Ok(Self { disk, connections, address, stopper, is_stopped, server, ticker, answers })
+        Ok(Self { disk, address, stopper, is_stopped, server, ticker, answers })
     }
 
     /// The address of the server, as a URI.
     #[must_use]
     pub fn address(&self) -> String {
         self.address.to_string()
-    }
-
-    /// Take this many connections.
-    pub fn limit_connections(&self, max: usize) {
-        self.connections.limit(max);
     }
 
     /// Whether the server has ended because its socket failed.
@@ -125,10 +118,10 @@ impl ServedDevice {
         self.disk.take_load()
     }
 
-    /// The clients that are connected.
+    /// The connections of its clients: their number, and its limit.
     #[must_use]
-    pub fn clients(&self) -> usize {
-        self.connections.count()
+    pub fn connections(&self) -> &Connections {
+        &self.disk.connections
     }
 
     /// What flash did since the last call, by session. The first call begins to record.

@@ -5,12 +5,16 @@ use crate::connection;
 use crate::connections::Connections;
 use crate::export::Export;
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::retry_on_intr;
+use rustix::io::{Errno, retry_on_intr};
 use std::io::{self, ErrorKind};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
+
+/// The time until a server that cannot accept a connection tries again.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// A listening server.
 pub struct Server {
@@ -42,12 +46,8 @@ impl Server {
     pub fn bind(address: &Address) -> io::Result<Self> {
         let listener = Listener::bind(address)?;
         let (stopped, stopper) = UnixStream::pair()?;
-        Ok(Self {
-            listener,
-            connections: Connections::default(),
-            stopped,
-            stopper: Stopper(Arc::new(stopper)),
-        })
+        let (connections, stopper) = (Connections::default(), Stopper(Arc::new(stopper)));
+        Ok(Self { listener, connections, stopped, stopper })
     }
 
     /// Its connections.
@@ -90,6 +90,14 @@ impl Server {
                 let socket = match self.listener.accept() {
                     Ok(socket) => socket,
                     Err(error) if is_of_client(&error) => continue,
+                    // No file descriptor is left until a connection ends: the others are served, and clients wait.
+                    Err(error)
+                        if matches!(Errno::from_io_error(&error), Some(Errno::MFILE | Errno::NFILE)) =>
+                    {
+                        export.ended(&error.into());
+                        thread::sleep(PAUSE);
+                        continue;
+                    }
                     Err(error) => return Err(error),
                 };
                 let line = match self.connections.add(socket) {
