@@ -31,7 +31,7 @@ class Known(Frontier):
             return pair[0] / pages * dear + (1 + SHARES[pair[1]] / 100) * 0.32
 
         def is_enough(pair: Pair) -> bool:
-            return (pair[0] / pages) ** bend * 1.5 + SHARES[pair[1]] / 60 * worth >= need
+            return bool((pair[0] / pages) ** bend * 1.5 + SHARES[pair[1]] / 60 * worth >= need)
 
         def are_enough(pairs: Sequence[Pair]) -> list[bool]:
             self.looked += pairs

@@ -66,7 +66,7 @@ class Finding(ABC):
 
     def notes(self, *measures: str) -> Sequence[str]:  # noqa: ARG002 - here and below: some are of measures
         """Return what a reader of the numbers should know: the notes of the runs that carry them."""
-        return together((name, [note for run in runs for note in run.notes]) for name, runs in self.runs.items())
+        return together((name, run.notes) for name, runs in self.runs.items() for run in runs)
 
     def stored(self) -> Sequence[str]:
         """Say where the runs are."""

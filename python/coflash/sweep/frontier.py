@@ -38,8 +38,8 @@ class Frontier:
     """Whether first sizes are equally far from each other, such as pages; otherwise each is a factor more."""
     close: float
     """The share of the cost by which a pair must be cheaper to be looked for."""
-    most: int
-    """The number of pairs after which the search ends in any case; `left` tells what it leaves."""
+    most: float
+    """The number of pairs after which only the column of the best one is looked into; `left` tells what that leaves."""
     best: float = math.inf
     """The cost of the cheapest pair that is enough, here or elsewhere."""
     known: dict[Pair, bool] = field(default_factory=dict)
@@ -66,6 +66,7 @@ class Frontier:
             self._halve(self.columns, self.close)
             while columns := self._between():
                 self._halve(columns, self.close)
+            self.most = math.inf
             enough = (pair for pair, is_enough in self.known.items() if is_enough)
             self._halve([pair[1] for pair in enough if self.cost(pair) == self.best], 0)
         if self.best == math.inf or not self.is_monotone:

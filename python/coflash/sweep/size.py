@@ -574,19 +574,18 @@ class _Sizer:
             search = self._frontier(rest, best)
             if rest in self.rests or search.probe(self._cheaper(search)):
                 search.search()
+                done.append(search)
             best = search.best
-            done.append(search)
         if not self.tried:
             raise CoflashError(f"size: no device could be made for this trace: {self.problem}")
-        own = done[: len(self.rests)]
-        for search in own:
+        for search in done:
             search.best = best
-        left = max(search.left for search in own) if best < math.inf else 0.0
+        left = max(search.left for search in done) if best < math.inf else 0.0
         tried = {one.spare for one in self.tried.values()}
         failed = ", ".join(spare for spare in self.spares if spare in self.refused - tried)
         return "".join(
             (
-                say("bisected" if all(search.is_monotone for search in own) else "bisected and grid"),
+                say("bisected" if all(search.is_monotone for search in done) else "bisected and grid"),
                 say("schemes", tried=counted(len(others), "other scheme")) if others else "",
                 say("left", left=left) if left >= _CLOSE else "",
                 say("no device", spares=failed, reason=self.problem) if failed else "",
@@ -604,9 +603,9 @@ class _Sizer:
             self.refused |= {self.spares[pair[1]] for pair, one in zip(pairs, ran, strict=True) if one is None}
             return [one is not None and one.is_met for one in ran]
 
-        seconds = len(self.spares)
+        seconds, pairs = len(self.spares), _PAIRS if rest in self.rests else _PAIRS // 3
         cost = partial(self._priced, rest if rest in self.rests else self.rests[0])
-        return Frontier(self.count, seconds, self.columns, cost, are_enough, not self.sizes, _CLOSE, _PAIRS, best)
+        return Frontier(self.count, seconds, self.columns, cost, are_enough, not self.sizes, _CLOSE, pairs, best)
 
     def _priced(self, rest: Assignment, pair: Pair) -> float:
         """Return the cost of a device, which grows evenly with its cache; infinite if it cannot be made."""

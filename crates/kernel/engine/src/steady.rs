@@ -105,9 +105,7 @@ pub(crate) fn unsteady(series: &Series, device: &Erasing, before: &PreconditionC
     if erases < erases_min * f64::from(device.blocks_per_erase) || steady {
         return None;
     }
-    let advice = if before.through_caches {
-        "caches and flash were warmed up by the run's own requests, so that these change on their way, and"
-    } else if before.until_steady {
+    let advice = if before.until_steady {
         "the state before it was steady for the run's own writes past the cache, and"
     } else {
         "precondition.until_steady=true first repeats the run's own writes until it no longer changes, and"

@@ -123,8 +123,8 @@ impl Scenario {
     }
 
     fn check_precondition(&self) -> Result<(), Misfit> {
-        let PreconditionConfig { fill, until_free, random_passes, until_steady, through_caches } =
-            self.precondition;
+        let PreconditionConfig { fill, until_free, random_passes, until_steady, .. } = self.precondition;
+        let through_caches = self.precondition.through_caches;
         if through_caches && (self.caches_in_host() || self.host_buffer.exists()) {
             let problem = "caches and buffers of the host begin empty: false is allowed, or a cache in the device alone";
             return Err(Misfit::new("precondition.through_caches", problem));

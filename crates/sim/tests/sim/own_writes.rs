@@ -224,12 +224,10 @@ fn a_run_goes_on_from_its_own_requests_through_the_cache() {
 fn caches_of_the_host_begin_empty_and_a_device_without_a_cache_is_as_before() {
     let through = ("precondition.through_caches", "true");
     for in_host in [("cache.placement", "host"), ("host_buffer.size", "64KiB")] {
-        let scenario = small(&[("cache.size", "128KiB"), in_host, through]);
-        let error = run(&scenario, &mut NoObserver).map(drop).unwrap_err().to_string();
-        assert!(
-            error.starts_with("precondition.through_caches: caches and buffers of the host begin empty"),
-            "{error}"
-        );
+        let set =
+            Scenario::default().set(&[("cache.size", "128KiB"), ("cooperation", "none"), in_host, through]);
+        let error = set.map(drop).expect_err("it has a memory in the host").to_string();
+        assert!(error.starts_with("precondition.through_caches: caches and buffers of the host"), "{error}");
     }
     let without = [("cache.size", "0B")];
     let (plain, warm) = (result(&small(&without)), result(&small(&[without[0], through])));

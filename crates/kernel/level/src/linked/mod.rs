@@ -369,7 +369,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         below.restart(now, &mut inner)
     }
 
-    crate::forward_level!(below_dispatch: numbers rest);
+    crate::forward_level!(below_dispatch: logical_pages numbers rest);
 }
 
 /// The host's end: messages become notices.

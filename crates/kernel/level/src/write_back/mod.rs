@@ -230,7 +230,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         below.work_idle(die, &mut inner)
     }
 
-    crate::forward_level!(below_dispatch: numbers);
+    crate::forward_level!(below_dispatch: logical_pages numbers);
 
     #[inline(always)]
     fn is_timed(&self) -> bool {
