@@ -247,7 +247,7 @@ def test_a_neighbour_is_told_with_each_goal_that_it_breaks_and_the_notes_of_the_
     assert [goal.text for goal in found.goals] == ["waf_host<1.3", "endurance.drive_writes_per_day>0.01"]
     assert found.scenario.to_dict()["endurance"]["warranty_years"] == 7
     for name, one in found.steps.items():
-        (said,) = re.findall(rf"a step {name} \([^)]*\) gives (.*?) for \$", found.sentences[1])
+        (said,) = re.findall(rf"a step {name} \([^)]*\) (.*?) for \$", found.sentences[1])
         assert ("breaks" in said) == (not one.is_met), said
     assert any("Then its requests went through caches" in note for note in found.notes())
 

@@ -247,7 +247,7 @@ class Sizing(Kept):
         broken = [goal for goal in self.goals if self._broken(one, goal)]
         judged = [(goal, one.bounded[self.goals.index(goal)].mean) for goal in broken or [self.goals[place]]]
         shown = (show(value, goal.measure.unit, bound if goal.measure.unit == "ns" else None) for goal, value in judged)
-        named = [say("breaks", goal=goal.text) if broken else "" for goal, _ in judged]
+        named = [say("breaks", goal=goal.text) if broken else say("gives") for goal, _ in judged]
         values = " and ".join(name + value for name, value in zip(named, shown, strict=True))
         price = f"{priced(abs(by))} {'more' if by >= 0 else 'less'}"
         return say("step", step=name, size=size, value=values, price=price)
@@ -639,11 +639,24 @@ class _Sizer:
 
     def _confirmed(self) -> Sized:
         """Return the cheapest device that meets the goals with all seeds; without one the nearest to them."""
+        failed = set[tuple[str, Assignment]]()
         for one in sorted(self.tried.values(), key=lambda one: one.cost):
             if one.is_met and (again := self._ran([one.place], self.seeds)[0]) is not None and again.is_met:
-                return again
+                return self._least(again, failed)
+            failed.add(one.place)
         nearest = min(self.tried.values(), key=lambda one: sum(max(each, 0) for each in one.excess))
         return self._ran([nearest.place], self.seeds)[0] or nearest
+
+    def _least(self, best: Sized, failed: set[tuple[str, Assignment]]) -> Sized:
+        """Halve, with all seeds, the caches between the largest one that failed and that of a device, to a percent."""
+        cache, rest = best.place
+        high = self._index(cache)
+        low = max((at for place, others in failed if others == rest and (at := self._index(place)) < high), default=-1)
+        while high - low > max(1, high // 100):
+            middle = (low + high) // 2
+            (one,) = self._ran([(self._at(middle), rest)], self.seeds)
+            low, high, best = (low, middle, one) if one is not None and one.is_met else (middle, high, best)
+        return best
 
     def _named(self, places: Mapping[str, tuple[str, Assignment]]) -> dict[str, Sized]:
         """Run devices by name, with all seeds of the answer; those that cannot be made are left out."""
