@@ -14,7 +14,7 @@ from coflash import CoflashError
 from coflash.quantity import parsed
 from coflash.results import why
 from coflash.results.why import shapley, whys
-from coflash.sweep import size as sizes
+from coflash.sweep import sized as sizes
 from coflash.sweep.answers import vary_of
 from coflash.sweep.question import Question
 from processes import coflash as command

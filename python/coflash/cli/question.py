@@ -32,7 +32,7 @@ from coflash.sweep.finding import Finding, say
 from coflash.sweep.fleet import By
 
 if TYPE_CHECKING:
-    from coflash.sweep.size import Sizing
+    from coflash.sweep.sized import Sizing
 
 
 def sweep(

@@ -9,39 +9,31 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from coflash._core import CoflashError
-from coflash.measures.measure import MEASURES, WAF_HOST, Measure
+from coflash.measures.measure import MEASURES, WAF_HOST
 from coflash.quantity import counted, parsed, show
-from coflash.results.assumptions import assumptions_of
-from coflash.results.estimate import Estimate, estimate
 from coflash.results.result import Result
-from coflash.results.subject import Subject
-from coflash.results.why import LATTICES, TIERS, Why, scheme_of
+from coflash.results.why import LATTICES, TIERS, scheme_of
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep.answers import DEVICE as ANSWERS
 from coflash.sweep.answers import scheme_on, whys_of
 from coflash.sweep.design import Assignment, Axis, assignments, axes_of
 from coflash.sweep.engine import On
-from coflash.sweep.finding import Kept, say, say_bounded, say_limits
+from coflash.sweep.finding import say
 from coflash.sweep.frontier import Frontier, Pair
 from coflash.sweep.generated import traced
 from coflash.sweep.goal import Condition, condition, goals, number
 from coflash.sweep.plan import Point, refusal
 from coflash.sweep.question import Question, estimates, folder_for
+from coflash.sweep.sized import EXPORTED, PRICES, ROUNDS, SMALLER, SPARE, Sized, Sizing, prices
 from coflash.trace import Paths, info
 from coflash.trace.trace_info import TraceInfo
 
-if TYPE_CHECKING:
-    from coflash.charts import Format
-
 DEVICE = "demo"
-PRICES = "cache.size*3 $/GiB + flash.size*0.08 $/GiB"
-_PRICED, _PER_CELL = "November 2026", {"slc": 3, "mlc": 1.5, "tlc": 1, "qlc": 0.75}
-"""The month of the prices, and the price of flash by its cell as a multiple of that of TLC: a cell costs the same."""
 SPARES = (7, 10, 14, 20, 28, 40, 56)
 """The spare shares that are looked into in any case, in percent; others lie between."""
 _UNIT = 2**18
@@ -50,291 +42,15 @@ _CLOSE, _PAIRS, _CHEAPER = 0.005, 40, 0.02
 """The shares of a cost by which a device is looked for, and another scheme; the most devices of a search."""
 _STEP, _SMALL = 20, 256
 """The part of a cache that is a step, and the part of all caches that stands for one where there is none."""
-_ROUNDS, _STEADY = 4, 0.05
-"""The rounds of the trace over which an answer is checked, and the change of a number that is still steady."""
 _DAILY, _LIFE = "endurance.drive_writes_per_day", "endurance.life_years"
-_CACHE, _SPARE, _SCHEME, _EXPORTED = "cache.size", "ftl.spare.share", "cooperation.name", "flash.exported"
+_CACHE, _SCHEME = "cache.size", "cooperation.name"
 _POLICY, _POLICIES = "cache.policy", ("s3-fifo", "w-tinylfu")
-_NOTABLE = 0.02
-"""The share by which a measure is better under another scheme where that is told."""
-_BEHIND = 0.05
-"""The share of a run by which a device is behind that does not keep up."""
 _TIER, _TIER_SEGMENTS, _TIER_STEPS = "hybrid.scheme.name", 64, 17
 """The key of the scheme of a flash cache before disks; the segments of the largest one, and its sizes."""
 _PERIODS, _PERIOD = 16, 256
 """The periods of such a cache in a trace, and the least requests of one."""
-_SMALLER = ("gc.low_mark", "flash.channels", "flash.chips_per_channel", "flash.dies_per_chip", "flash.planes_per_die")
-"""The keys that are 1 in the smallest device."""
 _SHADOWS = ("ggc", "separation", "delay", "zgc", "hgc", "dgc", "sgc")
 """The schemes whose part is the host's write buffer."""
-
-
-@dataclass(frozen=True)
-class Sized:
-    """A device that was tried."""
-
-    point: Point
-    runs: tuple[Result, ...]
-    """Its runs, one for each seed."""
-    cost: float
-    bounded: tuple[Estimate, ...]
-    """The number that each goal bounds, over the seeds."""
-    excess: tuple[float, ...]
-    """The violation of each goal, as a share of its bound; at most 0 if it is met."""
-
-    @property
-    def is_met(self) -> bool:
-        """Whether it meets all goals."""
-        return max(self.excess) <= 0
-
-    @property
-    def place(self) -> tuple[str, Assignment]:
-        """Its cache, and its other values."""
-        (_, cache), *rest = self.point.values.items()
-        return cache, tuple(rest)
-
-    @property
-    def spare(self) -> str:
-        """Its spare share."""
-        return self.place[1][0][1]
-
-    @property
-    def is_tier(self) -> bool:
-        """Whether its cache is flash before disks."""
-        return _EXPORTED in self.point.values
-
-    def __str__(self) -> str:
-        cache, ((_, spare), *others) = self.place
-        more = "".join(f", {key}={value}" for key, value in others)
-        return f"{_cache(cache)} {'flash cache' if self.is_tier else 'cache'}, {spare} spare space{more}"
-
-
-@dataclass(frozen=True)
-class Sizing(Kept):
-    """The answer: the cheapest device that meets the goals, or the nearest to them."""
-
-    DOCUMENT = "size.json"
-
-    goals: tuple[Condition, ...]
-    how: tuple[str, ...]
-    """How the trace was read, how its time is replayed, and how devices were searched."""
-    answer: Sized
-    tried: str
-    """The number of devices that were tried, and the steps between them."""
-    slices: tuple[tuple[float, float] | None, ...]
-    """For each goal an interval over slices of the trace, where time series give one."""
-    later: tuple[float | None, ...]
-    """For each goal its number over several rounds of the trace, under the first seed; None if it is not known."""
-    steps: Mapping[str, Sized]
-    """The devices one step off: less or more cache or spare space."""
-    variants: Mapping[str, tuple[Result, ...]]
-    """The answer's device under each scheme, and without a cache."""
-    whys: Mapping[str, tuple[Why, ...]]
-    """By the path of a measure, its differences between schemes as sums of shares."""
-    cost: str
-    """The prices."""
-
-    @property
-    def scenario(self) -> Scenario:
-        """The scenario of the answer."""
-        return self.answer.point.jobs[0].scenario
-
-    @property
-    def is_met(self) -> bool:
-        """Whether the answer meets all goals."""
-        return self.answer.is_met
-
-    @property
-    def asked(self) -> tuple[str, ...]:
-        """How the answer was found."""
-        return self.how
-
-    @property
-    def binding(self) -> Condition | None:
-        """The goal that the answer, or else its cheaper neighbours, break the most; None if they meet all."""
-        cheaper = [one for name, one in self.steps.items() if name.startswith("less") and self.answer.is_met]
-        excess, place = max((one, at) for device in cheaper or [self.answer] for at, one in enumerate(device.excess))
-        return self.goals[place] if excess > 0 else None
-
-    @property
-    def runs(self) -> dict[str, tuple[Result, ...]]:
-        """The runs that carry the numbers, by their names."""
-        return {"answer": self.answer.runs, **{name: one.runs for name, one in self.steps.items()}, **self.variants}
-
-    @property
-    def _firsts(self) -> list[float]:
-        """For each goal its number in the run that `later` is of."""
-        return [goal.value([self.answer.runs[0].metrics], self.scenario) or 0.0 for goal in self.goals]
-
-    @property
-    def _drifts(self) -> list[tuple[Condition, tuple[float, float]]]:
-        """The goals whose numbers change over several rounds, with both numbers."""
-        ends = zip(self._firsts, (math.nan if later is None else later for later in self.later), strict=True)
-        pairs = zip(self.goals, ends, strict=True)
-        return [(goal, (one, two)) for goal, (one, two) in pairs if not abs(two - one) <= _STEADY * abs(one)]
-
-    @property
-    def longer(self) -> str:
-        """The options of a run that would be sure; empty if the answer is."""
-        rounds = _ROUNDS * self.scenario.to_dict()["workload"].get("repeat", 1)
-        return say("rounds", rounds=rounds) if self._drifts else ""
-
-    @property
-    def sentences(self) -> tuple[str, str, str, str]:
-        """The answer, what binds and why, what the answer rests on, and what the numbers do not tell."""
-        answer = say(
-            "sized" if self.answer.is_met else "not sized",
-            device=f"{self.answer} ({priced(self.answer.cost)})",
-            tried=self.tried,
-            goals=" and ".join(goal.text for goal in self.goals),
-            numbers="; ".join(map(self._judged, range(len(self.goals)))),
-        )
-        changes = [say("rounds change", goal=goal, ends=ends, unit=goal.measure.unit) for goal, ends in self._drifts]
-        unsure = say("unsure answer", rounds=_ROUNDS, changes="; ".join(changes)) if changes else ""
-        loop = "open loop" if self.scenario.replay_mode == "open" else "closed loop"
-        history = "history of a tier" if self.answer.is_tier else "history of a trace"
-        limits = say_limits(self.scenario, say(loop), say(history), say("seeds"))
-        return unsure + answer, f"{'; '.join(self._reasons())}.", self._rests(), limits
-
-    def _judged(self, place: int) -> str:
-        """Say the number that a goal bounds, how sure it is, and how far it is from its bound."""
-        goal, number, excess = self.goals[place], self.answer.bounded[place], self.answer.excess[place]
-        is_same = number.runs > 1 and (number.half_width or 0.0) <= number.rounding
-        first, later, ends = self._firsts[place], self.later[place], self.slices[place]
-        more = say("same seeds") if is_same else ""
-        if later is not None:
-            more = say("over rounds", rounds=_ROUNDS) + more
-            number = number._replace(half_width=max(number.half_width or 0.0, abs(later - first)))
-        more += say("over slices", ends=ends, unit=goal.measure.unit) if ends else ""
-        room = say("room", by=-excess) if excess <= 0 else ""
-        return f"{goal.measure.label} {say_bounded(goal, number, excess, more)}{room}"
-
-    def _rests(self) -> str:
-        """Say what the answer rests on."""
-        run, flash = self.answer.runs[0], self.scenario.to_dict()["flash"]
-        rating = next(iter(assumptions_of(run.document, "endurance").values()), "–")
-        dies = counted(math.prod(flash[key.removeprefix("flash.")] for key in _SMALLER[1:4]), "die")
-        capacity, cell = show(run.workload["logical_bytes"], "bytes"), flash["cell"].upper()
-        is_own = self.cost != prices(self.scenario)
-        end = "." if is_own else say("prices", month=_PRICED)
-        return say("rests", capacity=capacity, dies=dies, cell=cell, rating=rating, cost=self.cost, end=end)
-
-    def _reasons(self) -> list[str]:
-        is_least = self.answer.is_met and not any(name.startswith("less") for name in self.steps)
-        parts, bound = [say("nothing smaller" if is_least else "no goal binds")], None
-        if (binding := self.binding) is not None:
-            parts, place, bound = [say("binds", goal=binding.text)], self.goals.index(binding), binding.bound
-            parts += [self._step(name, one, place, bound) for name, one in self.steps.items()]
-            others = [goal.text for goal in self.goals if any(self._broken(one, goal) for one in self.steps.values())]
-            if len(others) > 1 and self.answer.is_met:
-                parts.append(say("two bind", goals=" and ".join(others)))
-        share, _ = parsed(self.answer.spare) or (0.0, "")
-        for end, other, factors in (("less", "more", (1, 0.7, 0.5)), ("more", "less", (1, 1.5, 2))):
-            if f"{end} spare space" not in self.steps and f"{other} spare space" in self.steps and not is_least:
-                values = ",".join(f"{100 * share * factor:.3g}%" for factor in factors)
-                parts.append(say("end of spare", end=end, spare=self.answer.spare, key=_SPARE, values=values))
-        reasons = [self._reason(why, bound) for why in self.whys[self._explained.path]]
-        if "none" in self.variants and not self.answer.is_tier and self.answer.place[0] == "0B" and reasons:
-            reasons[0] = f"with {self._cache_of_schemes} of cache, {reasons[0]}"
-        return [*parts, *reasons, *self._better(bound)]
-
-    def _broken(self, device: Sized, goal: Condition) -> bool:
-        return device.excess[self.goals.index(goal)] > 0
-
-    def _step(self, name: str, one: Sized, place: int, bound: float) -> str:
-        """Say what a neighbour costs, and which goals it breaks."""
-        by, size = one.cost - self.answer.cost, _cache(one.place[0]) if name.endswith("cache") else one.spare
-        broken = [goal for goal in self.goals if self._broken(one, goal)]
-        judged = [(goal, one.bounded[self.goals.index(goal)].mean) for goal in broken or [self.goals[place]]]
-        shown = (show(value, goal.measure.unit, bound if goal.measure.unit == "ns" else None) for goal, value in judged)
-        named = [say("breaks", goal=goal.text) if broken else say("gives") for goal, _ in judged]
-        values = " and ".join(name + value for name, value in zip(named, shown, strict=True))
-        price = f"{priced(abs(by))} {'more' if by >= 0 else 'less'}"
-        return say("step", step=name, size=size, value=values, price=price)
-
-    def _better(self, bound: float | None) -> list[str]:
-        """Name the scheme under which the same device would do better than under its own, and what tries both."""
-        measure, own = self._explained, scheme_of({"scenario": self.scenario.to_dict()})
-        sign = -1 if measure.better == "more" else 1
-        means = {
-            name: estimate([measure.read(run.metrics) for run in runs]).mean for name, runs in self.variants.items()
-        }
-        known = {name: sign * mean for name, mean in means.items() if mean is not None and name != "no cache"}
-        if own not in known or self.answer.place[0] == "0B":
-            return []
-        best = min(known, key=lambda name: known[name])
-        if known[own] - known[best] <= _NOTABLE * abs(known[own]):
-            return []
-        value = show(abs(known[best]), measure.unit, bound)
-        key = "hybrid.scheme" if self.answer.is_tier else "cooperation"
-        return [say("better scheme", best=best, own=own, value=value, key=key)]
-
-    @property
-    def _explained(self) -> Measure:
-        """The measure that the reasons are of: that of the goal that binds, or else of the first one."""
-        return MEASURES.get((self.binding or self.goals[0]).measure.path, WAF_HOST)
-
-    @property
-    def _cache_of_schemes(self) -> str:
-        return _cache(self.variants["none"][0].scenario.to_dict()["cache"]["size"])
-
-    def _reason(self, why: Why, bound: float | None) -> str:
-        """Say how a measure changes from one scheme to another, and whether a time is that of a growing queue."""
-        said = why.said(self._explained, bound)
-        is_time = self._explained.unit == "ns" and self.scenario.replay_mode == "open" and "changes" in said
-        runs = self.variants[why.before] if is_time else ()
-        is_behind = any(run.metrics.load.behind_ns > _BEHIND * run.metrics.simulated_ns for run in runs)
-        return f"{said}: {say('behind', scheme=why.before)}" if is_behind else said
-
-    @property
-    def subject(self) -> Subject:
-        """The subject of a report: the answer's device under each scheme."""
-        runs = tuple(run for of_scheme in self.variants.values() for run in of_scheme)
-        before, *_, after = TIERS if self.answer.is_tier else LATTICES[0]
-        after = next((why.after for why in self.whys[WAF_HOST.path] if why.before == before), after)
-        return Subject(runs, f"Why: {self.answer}", " ".join(self.sentences), baseline=before, target=after)
-
-    def draw(self, form: Format) -> bytes:
-        """Draw the figure of why."""
-        from coflash.figures.why import draw  # slow to import
-
-        measure = self._explained
-        bound = next((goal.bound for goal in self.goals if goal.measure == measure), None)
-        caption = say("under each", device=f"{str(self.answer)[0].upper()}{str(self.answer)[1:]}")
-        if "none" in self.variants:
-            caption += say("variants", cache=self._cache_of_schemes)
-        return draw(self.variants, measure, self.whys[measure.path], form, bound, caption)
-
-    def document(self, *_: str) -> dict[str, Any]:
-        """Return the sizing as plain data."""
-
-        def device(one: Sized) -> dict[str, Any]:
-            numbers, runs = [each._asdict() for each in one.bounded], [job.key for job in one.point.jobs]
-            return {"values": one.point.values, "cost": one.cost, "found": numbers, "excess": one.excess, "runs": runs}
-
-        return {
-            "goals": [goal.text for goal in self.goals],
-            "met": self.answer.is_met,
-            "sure": not self.longer,
-            "rounds": self.later,
-            "binding": self.binding and self.binding.text,
-            "how": self.how,
-            "devices": {name: device(one) for name, one in {"answer": self.answer, **self.steps}.items()},
-            "slices": self.slices,
-            "why": {path: [why.document() for why in whys] for path, whys in self.whys.items()},
-            "sentences": self.sentences,
-        }
-
-
-def prices(scenario: Scenario) -> str:
-    """Return the prices of a cache and of flash with the cells of a scenario."""
-    (name, _, per) = PRICES.rpartition("0.08")
-    return f"{name}{0.08 * _PER_CELL[scenario.to_dict()['flash']['cell']]:g}{per}"
-
-
-def priced(cost: float) -> str:
-    """Show a cost as text: $2.31."""
-    return f"${cost:,.3g}"
 
 
 def size(
@@ -435,15 +151,15 @@ class _Sizer:
             period = min(self.base.to_dict()["hybrid"]["period_requests"], max(_PERIOD, about.requests // _PERIODS))
             segment = max(1, room // _TIER_SEGMENTS // about.page_bytes) * about.page_bytes
             self.cache, keys = (
-                _EXPORTED,
+                EXPORTED,
                 {"hybrid.segment": f"{segment}B", "hybrid.period_requests": period, "workload.repeat": 2},
             )
-            self._change({"workload.remap": "dense", _EXPORTED: f"{room}B", **keys})
+            self._change({"workload.remap": "dense", EXPORTED: f"{room}B", **keys})
             made = [f"{round(room * 2 ** (-step / 4) / _UNIT) * _UNIT}B" for step in range(_TIER_STEPS)]
             # Flash of less than a block is none.
-            self.sizes = self._ordered(_EXPORTED, [one for one in made if not self._point(one).refused] or made[:1])
+            self.sizes = self._ordered(EXPORTED, [one for one in made if not self._point(one).refused] or made[:1])
         else:
-            self._change({"workload.remap": "dense", _EXPORTED: f"{room}B"})
+            self._change({"workload.remap": "dense", EXPORTED: f"{room}B"})
             self.question = self.question.warmed()
         page_bytes, _ = parsed(self.base.to_dict()["flash"]["page_size"]) or (1.0, "")
         self.page_bytes, self.pages = int(page_bytes), int(room // page_bytes)
@@ -452,10 +168,10 @@ class _Sizer:
         if self.cache in given or self.sizes:
             self.sizes = self._ordered(self.cache, given[self.cache]) if self.cache in given else self.sizes
             self.count = len(self.sizes)
-        self.axes = [axis for axis in axes if axis.key not in (self.cache, _SPARE)]
+        self.axes = [axis for axis in axes if axis.key not in (self.cache, SPARE)]
         percents = range(SPARES[0], SPARES[-1] + 1)
-        self.spares = self._ordered(_SPARE, given.get(_SPARE) or [f"{share}%" for share in percents])
-        self.columns = [*range(len(self.spares))] if _SPARE in given else [percents.index(share) for share in SPARES]
+        self.spares = self._ordered(SPARE, given.get(SPARE) or [f"{share}%" for share in percents])
+        self.columns = [*range(len(self.spares))] if SPARE in given else [percents.index(share) for share in SPARES]
         self.rests = assignments(self.axes)
 
     @property
@@ -502,7 +218,7 @@ class _Sizer:
 
     def _later(self, best: Sized) -> tuple[float | None, ...]:
         """Return the number of each goal over several rounds of the trace, under the first seed."""
-        rounds = _ROUNDS * self.base.to_dict()["workload"].get("repeat", 1)
+        rounds = ROUNDS * self.base.to_dict()["workload"].get("repeat", 1)
         longer = replace(self.question, scenario=self.base.with_({"workload.repeat": rounds}))
         cache, rest = best.place
         (ran,) = longer.ran([longer.point(((self.cache, cache), *rest))])
@@ -518,7 +234,7 @@ class _Sizer:
         """
 
         def problem(*smaller: tuple[str, str]) -> str:
-            places = [((_SPARE, self.spares[column]), *rest) for rest in self.rests for column in self.columns]
+            places = [((SPARE, self.spares[column]), *rest) for rest in self.rests for column in self.columns]
             reasons = [refusal(self.base, (*smaller, (self.cache, self._plain), *rest)) for rest in places]
             return "" if "" in reasons else reasons[-1]
 
@@ -526,7 +242,7 @@ class _Sizer:
             return
         whole, keys = self.base.to_dict()["flash"]["pages_per_block"], dict[str, str]()
         pages = [whole >> power for power in range(1, whole.bit_length() - 2)]
-        for key, value in [*((key, 1) for key in _SMALLER), *(("flash.pages_per_block", each) for each in pages)]:
+        for key, value in [*((key, 1) for key in SMALLER), *(("flash.pages_per_block", each) for each in pages)]:
             keys[key] = str(value)
             if not problem(*keys.items()):
                 end = say("smaller parts", sets=" ".join(f"--set {key}={value}" for key, value in keys.items()))
@@ -555,7 +271,7 @@ class _Sizer:
         for factor in (_MORE_CHANNELS if self.base.name == DEVICE else (1,)) if span_ns else ():
             self.question = begin
             self._change({"replay.mode": "open", "flash.channels": factor * channels})
-            (ran,) = self._ran([(self._plain, ((_SPARE, f"{SPARES[-1]}%"), *self.rests[-1]))])
+            (ran,) = self._ran([(self._plain, ((SPARE, f"{SPARES[-1]}%"), *self.rests[-1]))])
             scale = self.base.to_dict()["replay"]["time_scale"]
             if ran is not None and ran.runs[0].metrics.simulated_ns <= _LATE * span_ns * repeat * scale:
                 return say("at times", more=say("channels", channels=factor * channels) if factor > 1 else "")
@@ -596,7 +312,7 @@ class _Sizer:
         """Return the search among the devices with some other values."""
 
         def place(pair: Pair) -> tuple[str, Assignment]:
-            return self._at(pair[0]), ((_SPARE, self.spares[pair[1]]), *rest)
+            return self._at(pair[0]), ((SPARE, self.spares[pair[1]]), *rest)
 
         def are_enough(pairs: Sequence[Pair]) -> list[bool]:
             ran = self._ran([place(pair) for pair in pairs])
@@ -616,7 +332,7 @@ class _Sizer:
 
     @cache  # noqa: B019 - of one search
     def _exact(self, rest: Assignment, cache: int, spare: int) -> float:
-        point = self._point(self._at(cache), ((_SPARE, self.spares[spare]), *rest))
+        point = self._point(self._at(cache), ((SPARE, self.spares[spare]), *rest))
         return math.inf if point.refused else self.cost.value((), point.jobs[0].scenario) or 0.0
 
     def _other_choices(self) -> list[Assignment]:
@@ -672,7 +388,7 @@ class _Sizer:
             if 0 <= at + by * far < self.count:
                 places[f"{name} cache"] = (self._at(at + by * far), best.place[1])
             if 0 <= share + by < len(self.spares):
-                places[f"{name} spare space"] = (cache, ((_SPARE, self.spares[share + by]), *others))
+                places[f"{name} spare space"] = (cache, ((SPARE, self.spares[share + by]), *others))
         return self._named(places)
 
     def _variants(self, best: Sized) -> dict[str, tuple[Result, ...]]:
@@ -710,12 +426,6 @@ class _Sizer:
         one = Sized(point, runs, cost, tuple(bounded), tuple(excess))
         self.tried.setdefault(one.place, one)
         return one
-
-
-def _cache(size: str) -> str:
-    """Show the size of a cache, or that there is none."""
-    size_bytes, _ = parsed(size) or (0.0, "")
-    return show(size_bytes, "bytes") if size_bytes else "no"
 
 
 def _read(about: TraceInfo) -> str:

@@ -7,8 +7,7 @@ use crate::host::HostCounters;
 use crate::latency::Latency;
 use crate::payload::{PartOfPage, Payload};
 use crate::series::Recorder;
-use coflash_base::measure::Report;
-use coflash_base::{Ahead, Duration, Lpn, Save, Time};
+use coflash_base::{Ahead, Duration, Lpn, Save, Time, measure::Report};
 use coflash_ftl::{CopyAll, Coverage, GcMode, Io, PageRead, PageWrite};
 use coflash_level::{Command, Crossing, Level};
 use coflash_media::{Busy, DieId, Finished, Media, SimulatedMedia, Tag, When};
@@ -150,13 +149,10 @@ impl<M: SimulatedMedia> Engine<M> {
             },
             restarts: Restarts::schedule(scenario),
             erases_before: level.ftl().erase_counts().collect(),
-            before: Report::default(),
+            before: measurement::before(scenario, level),
             owner: 0,
             media,
         };
-        if scenario.precondition.through_caches {
-            level.report(&mut engine.before);
-        }
         engine.meters.series.begin(&engine.report(level));
         engine
     }

@@ -40,6 +40,15 @@ impl Meters {
     }
 }
 
+/// The counters of warm levels at the beginning; none of others.
+pub(super) fn before<M: SimulatedMedia>(scenario: &Scenario, level: &impl Level<M>) -> Report {
+    let mut before = Report::default();
+    if scenario.precondition.through_caches {
+        level.report(&mut before);
+    }
+    before
+}
+
 impl<M: SimulatedMedia> Engine<M> {
     /// The counters of all levels and of the media.
     #[cold]
