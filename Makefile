@@ -38,13 +38,14 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test portable storm strangers mutants bench bench-pair instructions golden generate inputs notebooks power-corpus lab wheel docs format clean prerequisites rust-checks rustdoc python-checks python-tests clients node-packages always
+.PHONY: help demo test portable storm strangers mutants bench bench-pair instructions golden generate inputs notebooks power-corpus lab lab-if-possible wheel docs format clean prerequisites rust-checks rustdoc python-checks python-tests clients node-packages always
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(DEMO_CORE) ## Set up, and compare CDM with its baseline on a real OLTP trace; writes a report (OUT=results/demo)
 	$(BIN)/coflash demo --out $(OUT)
+	@! command -v npm >/dev/null || scripts/lab $(BIN)/python $(VENV)/node target/lab records
 
 # The make of macOS is older than this option.
 TOGETHER := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
@@ -107,19 +108,23 @@ inputs: $(CORE) ## Try the files that people bring, also those of public reposit
 notebooks: $(DEV_TOOLS) $(CORE) ## Execute the examples, and write them with their answers as notebooks
 	$(BIN)/python scripts/notebooks.py
 
-# The static folder opens from disk and from any web server. Without a compiler for browsers it is skipped, and said each time.
+# The static folder opens from disk and from any web server. What is missing is said at once, and is an error.
 lab: $(CORE) node-packages ## Build the laboratory in a browser: target/lab/index.html
 	@$(ALONE) scripts/lab $(BIN)/python $(VENV)/node target/lab
 
+# Where it is a part of something else: without a compiler for browsers it is said each time, and left out.
+lab-if-possible: $(CORE) node-packages
+	@$(ALONE) scripts/lab $(BIN)/python $(VENV)/node target/lab possible
+
 # The tag says the oldest glibc that will do; the workflow builds in a container that has an old one.
-wheel: lab ## Build a wheel that needs no Rust, and try it in an empty environment: dist/*.whl
+wheel: lab-if-possible ## Build a wheel that needs no Rust, and try it in an empty environment: dist/*.whl
 	rm -rf dist
 	@! test -f target/lab/index.html || cp target/lab/index.html $(LAB_OF_WHEEL)
 	$(ALONE) COFLASH_COMMIT=$$(git rev-parse HEAD 2>/dev/null) $(BIN)/maturin build --release --locked --strip --compatibility pypi --out dist
 	rm -f $(LAB_OF_WHEEL)
 	$(BIN)/python scripts/try_wheel.py dist
 
-docs: $(DEV_TOOLS) $(CORE) rustdoc lab ## Write the documentation as one site, Rust's included: target/site/index.html
+docs: $(DEV_TOOLS) $(CORE) rustdoc lab-if-possible ## Write the documentation as one site, Rust's included: target/site/index.html
 	$(BIN)/python scripts/site_pages.py target/site-pages
 	scripts/node/install $(VENV)/node
 	cp $(VENV)/node/node_modules/iframe-worker/shim/index.js target/site-pages/assets/iframe-worker.js
@@ -187,7 +192,7 @@ $(CHECKED)/core: $(CHECKED)/lints $(CORE)
 # The tests of a module stay together: its runs are done once. Modules in the order of `testpaths`. A worker that ends in a test is
 # not replaced: the new one would begin with the same test, and hang or crash as well. Three workers on two cores: some tests wait for
 # a browser or for another process.
-python-tests: python-checks clients lab
+python-tests: python-checks clients lab-if-possible
 	$(ALONE) $(BIN)/pytest --numprocesses=3 --dist=loadscope --no-loadscope-reorder --max-worker-restart=0
 
 prerequisites:

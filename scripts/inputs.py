@@ -3,22 +3,25 @@
     python scripts/inputs.py            # writes docs/inputs.md anew; what cannot be fetched keeps its lines
     python scripts/inputs.py --check    # fails if our own files have other verdicts than the page
 
-Nothing that is fetched is kept. A verdict is "read", "refused" with the reason, or "open": no reason that is true.
+Nothing that is fetched is kept. A verdict is "read", with the values that were read, to be compared with the file;
+"another device", one of a kind that is not simulated; "refused" with the reason; or "open": no reason that is true.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import os
 import re
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import coflash
 from coflash.imports import imported
@@ -26,6 +29,7 @@ from coflash.imports import imported
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "inputs.md"
 OWN = ROOT / "tests" / "inputs"
+TRACES = ROOT / "crates" / "traces" / "trace" / "tests" / "data"
 NOTE = "<!-- Written by `python scripts/inputs.py`. -->\n"
 
 OPEN = ("no such option", "no such file", "of no known system", "is not known", "internal")
@@ -84,18 +88,60 @@ SOURCES = (
 )
 
 
-def verdict(file: Path, kind: str) -> tuple[str, str]:
-    """Return what coflash says of a file: (read, refused or open; the reason)."""
+def verdict(file: Path, kind: str, profile: str | None = None) -> tuple[str, str]:
+    """Return what coflash says of a file: the verdict, and the values that it read or the reason."""
     try:
+        if kind == "trace":
+            return "read", _trace(file)
         if kind == "fio":
             with _chdir(file.parent):
-                coflash.Scenario.load("demo").with_(**_LARGE, workload={"fio": file.name}).check()
-        elif problem := imported([file]).problem:
-            return "refused", f"written, to be edited: {_plain(problem, file)}"
+                checked = coflash.Scenario.load("demo").with_(**_LARGE, workload={"fio": file.name}).check()
+            return "read", checked[2].removeprefix("workload: fio: ").partition("; closed")[0]
+        found = imported([file], profile)
+        return "read", _device(found.values, found.scenario.check() if found.problem is None else [])
     except coflash.CoflashError as error:
         reason = _plain(str(error), file)
+        if "another device: " in reason:
+            return "another device", reason.partition("another device: ")[2].partition("; a drive with")[0]
         return ("open" if any(word in reason for word in OPEN) else "refused"), reason
-    return "read", ""
+
+
+def _trace(file: Path) -> str:
+    """Return the values of a trace."""
+    info = coflash.trace.info([file])
+    operations = {name: getattr(info, name) for name in ("read", "write", "trim", "flush")}
+    parts = [f"{one.requests} {name} of {one.bytes} bytes" for name, one in operations.items() if one.requests]
+    return f"{', '.join(info.formats)}: {', '.join(parts)} in {info.span_ns} ns"
+
+
+def _device(values: Mapping[str, Any], checked: list[str]) -> str:
+    """Return the values of a device and of a workload."""
+    parts = ["channels", "chips_per_channel", "dies_per_chip"]
+    dies = math.prod(int(values.get(f"flash.{part}", 1)) for part in parts)
+    times = [f"{name.removeprefix('timing.')} {values[name]}" for name in _TIMES if name in values]
+    device = [f"{dies} dies", *times, *([] if checked else ["to be edited before it runs"])]
+    flows = [_flow(tenant) for tenant in values.get("workload.tenants", ())]
+    traces = [f"trace {Path(name).name}" for name in values.get("workload.trace", ())]
+    return ", ".join([*([*checked[:1], *device] if "flash.channels" in values else []), *flows, *traces])
+
+
+_TIMES = ("timing.page_read", "timing.page_program", "timing.block_erase")
+
+
+def _flow(tenant: Mapping[str, Any]) -> str:
+    """Return the values of a flow: its reads, and its rate or the number of its requests."""
+    given = tenant["synthetic"]
+    arrival = given.get("arrival", {}).get("mean")
+    pace = f"one in {arrival}" if arrival else f"{given.get('requests', 'no number of')} requests"
+    return f"{tenant['name']}: {given['read_share']} reads of {given['size']['size']}, {pace}"
+
+
+def drives(file: Path) -> list[str | None]:
+    """Return the drives of a header of NVMeVirt, which are tried one by one; of another file its one."""
+    names = (
+        re.findall(r"BASE_SSD\s*==\s*(\w+)", file.read_text("utf-8", errors="replace")) if file.suffix == ".h" else []
+    )
+    return list(dict.fromkeys(names)) if len(names) > 1 else [None]
 
 
 _LARGE = {"flash.exported": "2TiB", "flash.page_size": "16KiB", "flash.pages_per_block": 4096, "flash.channels": 16}
@@ -121,10 +167,8 @@ def _plain(text: str, file: Path) -> str:
 def own() -> list[tuple[str, str, str]]:
     """Return our own files with their verdicts."""
     files = sorted(file for file in OWN.iterdir() if file.suffix in {".fio", ".sh", ".xml", ".h"})
-    return [
-        (file.relative_to(OWN).as_posix(), *verdict(file, "fio" if file.suffix == ".fio" else "import"))
-        for file in files
-    ]
+    rows = [(file.name, *verdict(file, "fio" if file.suffix == ".fio" else "import")) for file in files]
+    return rows + [(file.name, *verdict(file, "trace")) for file in sorted(TRACES.iterdir())]
 
 
 def fetched(source: Source, git: str, folder: Path) -> list[tuple[str, str, str]] | None:
@@ -151,13 +195,14 @@ def fetched(source: Source, git: str, folder: Path) -> list[tuple[str, str, str]
         at = folder / f"{owner}-{name}" / path
         at.parent.mkdir(parents=True, exist_ok=True)
         at.write_bytes(run("show", f"{commit}:{path}"))
-        verdicts.append((path, *verdict(at, source.kind)))
+        each = drives(at) if source.kind == "import" else [None]
+        verdicts += [(f"{path}: {drive}" if drive else path, *verdict(at, source.kind, drive)) for drive in each]
     return verdicts
 
 
 def table(rows: list[tuple[str, str, str]]) -> list[str]:
     """Return a table of verdicts."""
-    lines = ["| file | verdict | reason |", "|---|---|---|"]
+    lines = ["| file | verdict | what was read, or the reason |", "|---|---|---|"]
     return lines + [f"| `{file}` | {how} | {_cell(reason)} |" for file, how, reason in rows]
 
 
@@ -169,7 +214,7 @@ def _cell(text: str) -> str:
 def counted(rows: list[tuple[str, str, str]]) -> str:
     """Return how many of each verdict there are."""
     counts = Counter(how for _, how, _ in rows)
-    return ", ".join(f"{counts[how]} {how}" for how in ("read", "refused", "open"))
+    return ", ".join(f"{counts[how]} {how}" for how in ("read", "another device", "refused", "open"))
 
 
 def page(git: str) -> str:
@@ -178,9 +223,13 @@ def page(git: str) -> str:
     parts = [
         "# What people bring\n",
         NOTE,
-        "Files of every kind, and what coflash says of each: it is *read*, *refused* for the reason given, or *open*,",
-        "where the reason is not true. Jobs of fio are laid out on a device of 2 TiB. Our own small files lie in",
-        "`tests/inputs`; those of public repositories are fetched where the network allows, tried, and not kept.\n",
+        "Files of every kind, and what coflash says of each. What is *read* stands with the values that were read:",
+        "the exported size, dies and times of a device, the pace of a workload, the requests of a trace. A file may",
+        "describe *another device*, one without flash, with zones, or without an FTL of its own. It is *refused*",
+        "for the reason given, or *open*, where the reason is not true. Jobs of fio are laid out on a device of 2",
+        "TiB, and not run. Of a header with several drives each is tried. Our own small files lie in",
+        "`tests/inputs`, traces among the data of the tests of `crates/traces/trace`; those of public repositories",
+        "are fetched where the network allows, tried, and not kept.\n",
         *section("Our own", own()),
     ]
     with tempfile.TemporaryDirectory() as folder:

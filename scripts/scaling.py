@@ -1,10 +1,9 @@
-"""Write the tables of docs/scaling.md: what `--scale` keeps, on drives whose whole can be simulated.
+"""Write the tables of docs/scaling.md: what `--scale` keeps, on a drive whose whole can be simulated.
 
-    python scripts/scaling.py                # all devices, some minutes each; runs that are there are not repeated
-    python scripts/scaling.py pm9a3 demo     # these devices alone
+    python scripts/scaling.py                # some minutes
     python scripts/scaling.py qlc-122t       # the run of the large drive alone
 
-Each device runs each workload whole and at each scale, with several seeds: a drive write after its own warm-up.
+Each workload runs whole and at each scale, with several seeds: three drive writes after a fill and two random passes.
 """
 
 from __future__ import annotations
@@ -15,146 +14,95 @@ import resource
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable
-from operator import attrgetter
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import coflash
 from coflash.demo import find_trace
-from coflash.sweep import Sweep
-from coflash.sweep.memory import flash_bytes
 
 ROOT = Path(__file__).parents[1]
-PAGE, RUNS = ROOT / "docs" / "scaling.md", ROOT / "target" / "scaling"
+PAGE = ROOT / "docs" / "scaling.md"
 BEGIN, END = "<!-- The tables are written by `python scripts/scaling.py`. -->\n", "<!-- End of the tables. -->"
-SEEDS = 3
-SCALES = ("1", "1/2", "1/4", "1/8", "1/16", "1/32", "1/64", "1/128")
 LARGE = "`coflash run qlc-122t --scale 1/64`"
-LONG = ", long"
-"""Runs with as many requests as on the whole."""
-DEVICES = {
-    "random-5g": "1",
-    "demo": "1",
-    "7450-max": "4",
-    f"7450-max{LONG}": "4",
-    "cm7-r": "4",
-    "p5520": "4",
-    "pm9a3": "4",
+DIES, BLOCKS, PAGES, PASSES = 4, 2053, 64, 3
+"""The drive: 2,048 blocks of each die hold data."""
+SEEDS = {"1": 2, "1/16": 4, "1/64": 12}
+"""Runs of the whole and of its parts."""
+SPARES = ("7%", "15%", "28%")
+WORKLOADS = {"uniform": "uniform", "Zipf 0.9": {"name": "zipf", "exponent": 0.9}, "hot-cold": "hot-cold"}
+STREAMS = {
+    "one": [["host", "evict", "gc"]],
+    "two": [["host", "evict"], ["gc"]],
 }
-"""The whole, as a multiple: the calibrated drives come with a quarter of these blocks."""
-WORKLOADS: dict[str, dict[str, Any]] = {
-    "uniform": {"workload.synthetic.generator": "uniform"},
-    "Zipf 0.9": {"workload.synthetic.generator": {"name": "zipf", "exponent": 0.9}},
-    "Zipf 1.1": {"workload.synthetic.generator": {"name": "zipf", "exponent": 1.1}},
-    "JESD219": {"workload.preset": {"name": "jesd219-enterprise"}},
-}
-MEASURES = {
-    "Programs per host write": "waf_host",
-    "Mean response": "response_ns.all.mean",
-    "99.9th percentile of responses": "response_ns.all.p99_9",
-}
-T_95 = 2.78
-"""Student's t of 95 % for the difference of two means of three runs each."""
+CACHES = {"none": {"cache.size": "0B", "cooperation": "none"}, "cdm, 4%": {"cache.size": "4%", "cooperation": "cdm"}}
 
 
-def loaded(device: str) -> coflash.Scenario:
-    """Return a whole device."""
-    return coflash.Scenario.load(device.removesuffix(LONG)).scaled(DEVICES[device])
+class Row(NamedTuple):
+    """A drive and its workload."""
+
+    spare: str
+    workload: str
+    blocks: str
+    cache: str
+
+    def scenario(self) -> coflash.Scenario:
+        """Return the whole drive."""
+        keys = {
+            "flash.channels": DIES,
+            "flash.blocks_per_plane": BLOCKS,
+            "flash.pages_per_block": PAGES,
+            "ftl.spare": {"share": self.spare, "definition": "spare_of_physical"},
+            "ftl.shared_streams": STREAMS[self.blocks],
+            "gc.low_mark": 4,
+            "precondition.random_passes": 2,
+            "workload.synthetic": {"generator": WORKLOADS[self.workload], "requests": DIES * BLOCKS * PAGES * PASSES},
+            "replay.mode": "closed",
+            "replay.queue_depth": DIES,
+        }
+        return coflash.Scenario.load("random-5g").with_({**keys, **CACHES[self.cache]})
 
 
-def runs(device: str, workload: str, scale: str) -> Sweep | None:
-    """Run a device, or find its runs; None where so few blocks are refused."""
-    whole = loaded(device)
-    requests = flash_bytes(whole) // 4096 * (int(scale.removeprefix("1/")) if device.endswith(LONG) else 1)
-    keys = dict(WORKLOADS[workload])
-    if "workload.preset" in keys:
-        keys["workload.preset"] = {**keys["workload.preset"], "requests": requests}
-    else:
-        keys["workload.synthetic.requests"] = requests
-    try:
-        whole.with_(keys).scaled(scale)
-    except coflash.CoflashError:
-        return None
-    return coflash.sweep(whole, [keys], out=RUNS, seeds=SEEDS, scale=scale, on=1, progress=True)
+ROWS = [Row(*each) for each in product(SPARES, WORKLOADS, STREAMS, CACHES)]
 
 
-def blocks(device: str, scale: str) -> str:
-    """Return the blocks of a pool; a dash where they are too few."""
-    try:
-        scenario = loaded(device).scaled(scale)
-    except coflash.CoflashError:
-        return "–"
-    return str(scenario.to_dict()["flash"]["blocks_per_plane"])
+def measured(row: Row, scale: str) -> tuple[list[float], list[float]]:
+    """Return the programs per host write and the mean response of each seed."""
+    scenario = row.scenario().scaled(scale)
+    found = [coflash.run(scenario.with_(seed=seed)).metrics for seed in range(11, 11 + SEEDS[scale])]
+    return [one.waf_host or 0.0 for one in found], [one.response_ns.all.mean or 0.0 for one in found]
 
 
 def deviation(found: list[float], whole: list[float]) -> tuple[float, float]:
-    """Return the deviation of the mean in percent, and half its interval of 95 %."""
+    """Return the deviation of the mean in percent, and two standard errors."""
     base = statistics.mean(whole)
-    spread = math.sqrt((statistics.variance(found) + statistics.variance(whole)) / SEEDS)
-    return 100 * (statistics.mean(found) / base - 1), 100 * T_95 * spread / base
+    spread = math.sqrt(sum(statistics.variance(each) / len(each) for each in (found, whole)))
+    return 100 * (statistics.mean(found) / base - 1), 200 * spread / base
 
 
-def limits(devices: list[str], values: Callable[[str, str, str, str], list[float]]) -> str:
-    """Say from which scale on the write amplification of a device is another, as Markdown."""
-    lines = [
-        "| write amplification deviates | beyond the interval in most workloads | by more than 5 % in any |",
-        "|---|---:|---:|",
-    ]
-    for device in devices:
-        beyond, far = "–", "–"
-        for scale in reversed(SCALES[1:]):
-            cases = [
-                (values(device, workload, scale, "waf_host"), values(device, workload, "1", "waf_host"))
-                for workload in WORKLOADS
-            ]
-            found = [deviation(*case) for case in cases if case[0]]
-            shown = f"{scale}, {blocks(device, scale)} blocks"
-            beyond = shown if sum(abs(by) > noise for by, noise in found) > len(WORKLOADS) / 2 else beyond
-            far = shown if any(abs(by) > max(5, noise) for by, noise in found) else far
-        lines.append(f"| {device} | {beyond} | {far} |")
-    return "\n".join(lines) + "\n"
-
-
-def cell(found: list[float], whole: list[float]) -> str:
-    """Return a deviation in percent with its interval."""
+def _cell(found: list[float], whole: list[float]) -> str:
     by, noise = deviation(found, whole)
-    text = f"{by:+.1f} ± {noise:.1f}".replace("-", "−")
-    return f"**{text}**" if abs(by) > noise else text
+    return f"{by:+.1f} ± {noise:.1f}".replace("-", "−")
 
 
-def tables(devices: list[str], values: Callable[[str, str, str, str], list[float]]) -> str:
-    """Return the tables as Markdown."""
-    lines: list[str] = []
-    for title, measure in MEASURES.items():
-        head = [f"{title}: deviation from the whole drive in % (bold beyond the 95 % interval)", "whole", *SCALES[1:]]
-        lines += ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
-        for device in devices:
-            for workload in WORKLOADS:
-                whole = values(device, workload, "1", measure)
-                if not whole:
-                    continue
-                shown = (
-                    f"{statistics.mean(whole):.3f}"
-                    if measure == "waf_host"
-                    else f"{statistics.mean(whole) / 1e3:,.0f} µs"
-                )
-                row = [f"{device}, {workload}", shown]
-                for scale in SCALES[1:]:
-                    found = values(device, workload, scale, measure)
-                    row.append(cell(found, whole) if found else "–")
-                lines.append("| " + " | ".join(row) + " |")
-        lines.append("")
-    return "\n".join(lines)
-
-
-def sizes(devices: list[str]) -> str:
-    """Return the blocks of a pool at each scale, as Markdown."""
-    lines = ["| blocks of a pool | whole | " + " | ".join(SCALES[1:]) + " |", "|---|" + "---:|" * len(SCALES)]
-    for device in devices:
-        cells = [blocks(device, scale) for scale in SCALES]
-        lines.append(f"| {device} | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+def table(rows: list[Row], runs: dict[tuple[Row, str], tuple[list[float], list[float]]]) -> str:
+    """Return the table as Markdown, and the greatest deviations."""
+    parts = [scale for scale in SEEDS if scale != "1"]
+    head = ["spare", "workload", "open blocks", "cache", "programs per host write, whole", *parts]
+    lines = [
+        "| " + " | ".join([*head, *(f"mean response, {scale}" for scale in parts)]) + " |",
+        "|---:|---|---|---|" + "---:|" * (1 + 2 * len(parts)),
+    ]
+    for row in rows:
+        whole = runs[row, "1"]
+        cells = [_cell(runs[row, scale][which], whole[which]) for which in (0, 1) for scale in parts]
+        lines.append(f"| {' | '.join(row)} | {statistics.mean(whole[0]):.3f} | {' | '.join(cells)} |")
+    worst = {
+        scale: max((abs(deviation(runs[row, scale][0], runs[row, "1"][0])[0]), row) for row in rows) for scale in parts
+    }
+    said = ", ".join(f"{by:.1f} % at {scale} ({', '.join(row)})" for scale, (by, row) in worst.items())
+    return f"The greatest deviation of programs per host write: {said}.\n\n" + "\n".join(lines) + "\n"
 
 
 def sampled() -> str:
@@ -165,9 +113,9 @@ def sampled() -> str:
         "|---|---:|---:|---:|",
     ]
     for of in (1, 2, 4, 8, 16):
-        sample = RUNS / "sample.parquet"
+        sample = ROOT / "target" / "scaling.parquet"
         coflash.trace.slice(trace, sample, sample=of)
-        metrics = coflash.run(drive.scaled(f"1/{of}"), sample).metrics
+        metrics = coflash.run(drive.scaled(f"1/{of}", measured=False), sample).metrics
         mean = metrics.response_ns.all.mean or 0
         lines.append(f"| 1/{of} | {metrics.requests:,} | {metrics.waf_host:.3f} | {mean / 1e3:,.0f} µs |")
     return "\n".join(lines) + "\n"
@@ -191,41 +139,16 @@ def large() -> None:
 
 
 def main() -> None:
-    """Run devices, and write the page."""
+    """Run all, and write the page."""
     if sys.argv[1:] == ["qlc-122t"]:
         large()
         return
-    devices = sys.argv[1:] or list(DEVICES)
-    known = {
-        (device, workload, scale): runs(device, workload, scale)
-        for device in devices
-        for workload in WORKLOADS
-        for scale in SCALES
-    }
-
-    def values(device: str, workload: str, scale: str, measure: str) -> list[float]:
-        found = known[device, workload, scale]
-        metrics = [] if found is None else [found.results.metrics(job.key) for job in found.points[0].jobs]
-        return [float(attrgetter(measure)(each)) for each in metrics if each is not None]
-
-    text = PAGE.read_text("utf-8")
-    before, _, rest = text.partition(BEGIN)
+    todo = list(product(ROWS, SEEDS))
+    with ProcessPoolExecutor() as pool:
+        runs = dict(zip(todo, pool.map(measured, *zip(*todo, strict=True)), strict=True))
+    before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
-    PAGE.write_text(
-        before
-        + BEGIN
-        + "\n"
-        + sizes(devices)
-        + "\n"
-        + limits(devices, values)
-        + "\n"
-        + tables(devices, values)
-        + "\n"
-        + sampled()
-        + END
-        + after,
-        "utf-8",
-    )
+    PAGE.write_text(before + BEGIN + "\n" + table(ROWS, runs) + "\n" + sampled() + END + after, "utf-8")
 
 
 if __name__ == "__main__":

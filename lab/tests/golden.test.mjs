@@ -36,7 +36,7 @@ test("a run step by step ends as a run at once", async () => {
   for (let size = 1; ; size = (size * 7) % 1009) {
     const more = steps.step(size);
     served += more;
-    assert.equal(steps.counters().requests, served);
+    assert.equal(steps.numbers().requests, served);
     if (more === 0) break;
   }
   assert.deepEqual(steps.finish(), once.finish());

@@ -7,6 +7,7 @@ const built = new URL("../../target/lab/", import.meta.url);
 export const module = new WebAssembly.Module(readFileSync(new URL("coflash_lab.wasm", built)));
 export const records = new Uint8Array(readFileSync(new URL("records.bin", built)));
 export const { Kernel } = await import(new URL("kernel.mjs", built).href);
+export const { sceneOf, tally, SCENE_MS } = await import(new URL("scene.mjs", built).href);
 export const { Drive, finished } = await import(new URL("drive.mjs", built).href);
 export const { FIRST, SCHEMES, WORKLOADS, check, scenario } = await import(new URL("scenario.mjs", built).href);
 export const { KEPT, Kept } = await import(new URL("recording.mjs", built).href);

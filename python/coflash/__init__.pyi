@@ -29,7 +29,6 @@ from .results.side_by_side import compare as compare
 from .runs.run import FewestPrograms as FewestPrograms
 from .runs.run import fewest_programs as fewest_programs
 from .runs.run import run as run
-from .runs.run import trace_info as trace_info
 from .runs.warm import Warm as Warm
 from .runs.warm import warm as warm
 from .scenario import Scenario as Scenario

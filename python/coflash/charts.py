@@ -25,6 +25,7 @@ import textwrap
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from string import Template
 from typing import Any, Literal, NamedTuple, get_args
@@ -357,8 +358,8 @@ def _in_order(entries: re.Match[bytes]) -> bytes:
 
 def whole(charts: Sequence[Chart], columns: int = 0, caption: str = "") -> Spec:
     """Return the specification of a picture."""
-    letters = round(_POINTS * min(columns or len(charts), len(charts)) * charts[0].inches[0] / (_LETTER * _SMALL))
-    below = {"text": textwrap.wrap(caption, letters), "orient": "bottom", "anchor": "start", "frame": "bounds"}
+    points = _POINTS * min(columns or len(charts), len(charts)) * charts[0].inches[0] - 2 * _SMALL
+    below = {"text": broken(caption, points, _SMALL), "orient": "bottom", "anchor": "start", "frame": "bounds"}
     said = (
         {"title": below | {"fontSize": _SMALL, "fontWeight": "normal", "color": SOFT, "offset": 8}} if caption else {}
     )
@@ -377,6 +378,22 @@ def whole(charts: Sequence[Chart], columns: int = 0, caption: str = "") -> Spec:
     keys = ("color", "strokeDash", "stroke", "fill", "shape")
     resolve = {"scale": dict.fromkeys(keys, scales), "legend": dict.fromkeys(keys, scales)}
     return {"concat": views, "columns": columns or len(charts), "resolve": resolve, **said, "config": look}
+
+
+def broken(text: str, points: float, size: float) -> list[str]:
+    """Break a text into lines that fit a width, in the widths of the letters of the font (`letter_widths.json`)."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        fits = sum(_widths().get(letter, 0.7) for letter in longer) * size <= points
+        lines[len(lines) - (fits or not lines[-1]) :] = [longer if fits or not lines[-1] else word]
+    return lines
+
+
+@cache
+def _widths() -> Mapping[str, float]:
+    by_width: Mapping[str, str] = json.loads(Path(__file__).with_name("letter_widths.json").read_text("utf-8"))
+    return {letter: int(width) / 1000 for width, letters in by_width.items() for letter in letters}
 
 
 def _with_legend(chart: Chart, width: float) -> Spec:

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias, final
 
 from coflash import _core, external
 from coflash._core import CoflashError
+from coflash.scaling import kept_capacity
 from coflash.text_table import TextTable
 
 LABELS = ("name", "description", "limits")
@@ -125,14 +126,17 @@ class Scenario:
         """
         return Scenario(self.core.set(sorted(assignments, key=lambda pair: pair[0].removesuffix(".name").count("."))))
 
-    def scaled(self, scale: str | float | Fraction) -> Scenario:
+    def scaled(self, scale: str | float | Fraction, *, measured: bool = True) -> Scenario:
         """Return the same drive with a fraction of its blocks, and its workload in that proportion.
 
         Write amplification, shares and response times stay what they were; its `limits`, which each result repeats, say
-        what does not. Dies, planes, pages of a block, times, rates and queues are the same.
+        what does not. Dies, planes, pages of a block, times, rates and queues are the same. The exported capacity with
+        which write amplification stays is measured, which takes a second or two.
 
         Args:
             scale: The fraction, such as `"1/64"` or 0.25; above 1 for a larger drive.
+            measured: Whether the exported capacity is measured; else it is in proportion, for a workload that is not
+                the scenario's, such as a sample of a trace.
 
         Raises:
             CoflashError: Too few blocks would be left (the message has the nearest fraction that would do), or the
@@ -142,7 +146,12 @@ class Scenario:
             part = scale if isinstance(scale, str) else "{0.numerator}/{0.denominator}".format(Fraction(str(scale)))
         except ValueError as error:
             raise CoflashError(f'scale: {scale!r} was given; a fraction such as "1/64" or 0.25 is allowed') from error
-        return Scenario(self.core.scaled(part))
+        small = self.core.scaled(part)
+        if small.sizes()[1] >= self.core.sizes()[1] or not measured:
+            return Scenario(small)
+        pages, said = kept_capacity(self.core.set([("seed", "1")]), part)
+        kept = Scenario(small.exporting(pages))
+        return kept.with_(limits=[*kept.to_dict()["limits"], said])
 
     def to_toml(self) -> str:
         """Return the whole scenario as TOML, with every default written out."""

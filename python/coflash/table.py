@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -140,6 +141,38 @@ class Table:
         for row in islice(zip(*self._columns.values(), strict=True), ROWS_SHOWN):
             shown.add(*map(str, row))
         return shown.html(len(self))
+
+
+class Tabular(ABC):
+    """What has a table, and so the forms of one."""
+
+    @abstractmethod
+    def table(self) -> Table:
+        """Return it as a table."""
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Convert the table to a `pandas.DataFrame`. Needs `pip install 'coflash[pandas]'`."""
+        return self.table().to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Convert the table to a `polars.DataFrame`. Needs `pip install 'coflash[polars]'`."""
+        return self.table().to_polars()
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def table_of(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Make a table of rows, whose columns are all that any has: a missing number is NaN, a missing text None."""
+    import numpy as np
+
+    def column(values: Sequence[Any]) -> NDArray[Any]:
+        are_texts = any(isinstance(value, str) for value in values)
+        if are_texts or None not in values:
+            return np.array(values, object if None in values else None)
+        return np.array(values, np.float64)
+
+    return Table({name: column([row.get(name) for row in rows]) for row in rows for name in row})
 
 
 def _equal(ours: NDArray[Any], theirs: NDArray[Any]) -> bool:

@@ -152,6 +152,14 @@ def test_an_empty_cell_of_any_condition_is_its_default(tmp_path: Path, condition
     assert read_csv(file).points == (Point("waf", 2.0),)
 
 
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_a_table_may_have_the_separators_of_a_trace(tmp_path: Path, separator: str) -> None:
+    rows = "# a drive\npattern,used,waf\nuniform,1,2\nuniform,0.8,1.5\n"
+    (tmp_path / "a.csv").write_text(rows)
+    (tmp_path / "b.csv").write_text(rows.replace(",", separator))
+    assert read_csv(tmp_path / "b.csv").points == read_csv(tmp_path / "a.csv").points
+
+
 def test_a_table_is_read(tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     file.write_text(

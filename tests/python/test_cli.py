@@ -148,7 +148,7 @@ def test_the_demo_leaves_a_folder_of_results_and_a_report(tmp_path: Path) -> Non
         assert text in done.stdout
     assert {"runs", "report.html"} <= {entry.name for entry in (tmp_path / "demo").iterdir()}
     runs = {place: place.stat().st_mtime_ns for place in (tmp_path / "demo" / "runs").iterdir()}
-    assert len(runs) == 5
+    assert len(runs) == 9
     again = process("demo", "--quick", "--out", str(tmp_path / "demo"))
     assert again.returncode == 0, again.stderr
     assert {place: place.stat().st_mtime_ns for place in (tmp_path / "demo" / "runs").iterdir()} == runs

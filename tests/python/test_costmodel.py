@@ -65,3 +65,21 @@ def test_what_makes_no_sense_is_refused() -> None:
         Costs().best(Demand(1, 0), step=0)
     with pytest.raises(CoflashError, match="working set 0"):
         zipf_hit_rates(1, 0)
+
+
+OF_THE_SIMULATOR = [
+    (0.46699642221841897, 1336.5768211331274, 2683.9498946217263, 0.625, 0.375, 2629.5139064698633),
+    (0.46699642221841897, 1336.5768211331274, 4478.895122106109, 0.5625, 0.625, 4280.1339638191985),
+]
+"""Computed by the functions with which the simulated cache divides its flash: written back, and through."""
+
+
+def test_the_numbers_are_those_of_the_simulator() -> None:
+    kept = (64, 593, 61, 739, 3278, 6021, 4713)
+    back, through = (Costs(*kept, write_through=is_through) for is_through in (False, True))
+    demand = Demand(0.25, 0.75, zipf_hit_rates(0.9, 1.7, 0.05), zipf_hit_rates(1.2, 2.3, 0.05), 0.3, 0.05)
+    found = [
+        (costmodel.victim_utilisation(0.7), each.write_us(0.7), each.hybrid_us(demand, 0.7, 0.4), *each.best(demand))
+        for each in (back, through)
+    ]
+    assert found == [pytest.approx(row, rel=1e-9) for row in OF_THE_SIMULATOR]

@@ -14,9 +14,10 @@ from typer.testing import CliRunner
 
 import coflash
 from coflash import CoflashError
-from coflash.calibrate.fio_json import beside, bin_of, bins_of, fio_json, read_fio_json
+from coflash.calibrate.fio_beside import beside, read_fio_json
 from coflash.cli import app
 from coflash.imports import imported
+from coflash.results.fio_json import bin_of, bins_of, fio_json
 
 CLAT2CSV = shutil.which("fio_jsonplus_clat2csv")
 
@@ -286,7 +287,7 @@ def test_options_of_femu(tmp_path: Path) -> None:
     assert values["flash"]["channels"] == 4 and values["timing"]["page_read"] == "50us"
     assert values["gc"]["low_mark"] == "5%", "FEMU's hard mark; with this spare space the other is out of reach"
     assert values["ftl"]["spare"]["share"] == "12.5%"
-    assert found.missing == {"femu_mode": "1", "gc_thres_pcent": "75"}
+    assert found.missing == {"gc_thres_pcent": "75"}
 
 
 @pytest.mark.parametrize(
@@ -325,3 +326,18 @@ def test_the_command_lists_what_has_no_counterpart(tmp_path: Path) -> None:
     assert shown.exit_code == 0, shown.output
     assert "no counterpart: Transaction_Scheduling_Policy = PRIORITY_OUT_OF_ORDER" in shown.output
     assert coflash.Scenario.load(tmp_path / "mqsim.toml").to_dict()["flash"]["channels"] == 8
+
+
+def test_questions_of_many_runs_take_a_job_file_too(tmp_path: Path) -> None:
+    job = tmp_path / "job.fio"
+    job.write_text("[w]\nrw=randwrite\nbs=4k\nsize=8m\nio_size=2m\niodepth=4\nioengine=libaio\n")
+    device = ("random-5g", "--set", "flash.channels=1", "--set", "flash.blocks_per_plane=100", "--trace", str(job))
+    vary = ("--vary", "cache.size=0B,1MiB", "--out", str(tmp_path / "out"))
+    ran = CliRunner().invoke(app, ["sweep", *device, *vary])
+    assert ran.exit_code == 0, ran.output
+    runs = coflash.results(str(tmp_path / "out"))
+    assert [runs.document(run)["metrics"]["requests"] for run in runs] == [512, 512]
+    both = CliRunner().invoke(
+        app, ["tune", *device, "--trace", "a.csv", "--over", "seed=1..2", "--minimise", "waf_ftl"]
+    )
+    assert "--trace: has no effect beside --fio" in str(both.exception)

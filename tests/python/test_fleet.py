@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from coflash import CoflashError
 from coflash.cli import app
 from coflash.demo import find_trace
 from coflash.files import remote
-from coflash.sweep.fleet import Fleet
+from coflash.sweep.fleet import By, Fleet
 from coflash.sweep.plan import Plan
 from coflash.trace import volumes
 
@@ -168,11 +169,8 @@ def test_a_trace_without_devices_is_not_split(tmp_path: Path) -> None:
         volumes.split(place, tmp_path / "parts")
     named = tmp_path / "named.csv"
     named.write_text("time_us,vol,op,offset_bytes,size_bytes\n" + "".join(f"{n},{n % 2},W,0,4096\n" for n in range(9)))
-    with pytest.raises(CoflashError, match="vol is skipped: device in its place makes it the volume"):
-        volumes.split(named, tmp_path / "parts")
     assert not (tmp_path / "parts").exists()
-    columns = "time:us,device,op,offset:bytes,size:bytes"
-    found = volumes.split(named, tmp_path / "parts", {"columns": columns, "header_lines": 1})
+    found = volumes.split(named, tmp_path / "parts")  # the name says that it is the volume
     assert [one.requests for one in found] == [5, 4]
 
 
@@ -213,7 +211,12 @@ def test_a_table_has_a_row_for_each_volume_and_point(found: Fleet) -> None:
     table = found.table("waf_host").to_polars()
     assert table.height == 6
     assert table.columns[0] == "volume"
-    sums = table.filter(polars.col("cooperation") == "none").select("host_writes_pages", "programs_pages").sum().row(0)
+    sums = (
+        table.filter(polars.col("cooperation.name") == "none")
+        .select("host_writes_pages", "programs_pages")
+        .sum()
+        .row(0)
+    )
     assert sums[1] / sums[0] == pytest.approx(found.whole["waf_host"][0])
     assert set(table["volume"]) == {one.name for one in found.volumes}
 
@@ -480,3 +483,31 @@ def test_runs_of_a_trace_whose_place_another_took_are_told(tmp_path: Path) -> No
         assert [text.split(", which")[0] for text in said] == [
             f"3 of the runs in {tmp_path / 'out'} replayed an older trace"
         ] * (number - 1)
+
+
+@pytest.mark.parametrize("by", ["file", "volume"])
+def test_all_files_that_cannot_be_read_are_named_at_once(trace: str, tmp_path: Path, by: By) -> None:
+    good, empty, broken = Path(trace), tmp_path / "empty.csv", tmp_path / "broken.csv"
+    empty.write_text("")
+    broken.write_text("garbage\n")
+    files = [str(good), str(empty), str(broken)]
+    with pytest.raises(CoflashError, match=r"^2 of 3 files cannot be read; on_error=skip leaves them out:") as refused:
+        coflash.fleet(files, VARY, out=tmp_path / "out", by=by, scenario=SMALL)
+    assert "empty.csv: the file is empty" in str(refused.value)
+    assert "broken.csv: not a trace of any known format" in str(refused.value)
+    found = coflash.fleet(files, VARY, out=tmp_path / "out", by=by, scenario=SMALL, options={"on_error": "skip"})
+    assert set(found.unread) == {str(empty), str(broken)}
+    assert f"{len(found.volumes)} of {len(found.volumes) + 2} volumes" in str(found)
+    assert sum("cannot be read" in note for note in found.notes()) == 2
+    assert repr(found) == f"<Fleet of {found.count} in {tmp_path / 'out'}>"
+    assert found.to_pandas().shape[0] == found.to_polars().height == len(found.sweep.points)
+    assert "<table>" in found._repr_html_()
+
+
+def test_arguments_are_checked_before_a_trace_is_read(tmp_path: Path) -> None:
+    """The trace is not there: a message on it would come after reading."""
+    ask = partial(coflash.fleet, str(tmp_path / "none.csv"), out=tmp_path / "out", scenario=SMALL)
+    with pytest.raises(CoflashError, match='by: "files" was given; did you mean "file"'):
+        ask(VARY, by="files")  # type: ignore[arg-type]
+    with pytest.raises(CoflashError, match='"cdmm" is not known; did you mean "cdm"'):
+        ask({"cooperation": ["none", "cdmm"]})

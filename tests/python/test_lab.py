@@ -82,7 +82,7 @@ def served(browser: WebDriver) -> int:
 
 def counters(browser: WebDriver) -> list[str]:
     """What a reader sees of all drives: their counters, and their pages as a picture."""
-    seen = "[...document.querySelectorAll('dd')].map((one) => one.textContent)"
+    seen = "[...document.querySelectorAll('#counters td')].map((one) => one.textContent)"
     pictures = "[...document.querySelectorAll('canvas.drive')].map((one) => one.toDataURL())"
     found: list[str] = run(browser, f"return [...{seen}, ...{pictures}]")
     return found
@@ -97,7 +97,7 @@ def told(browser: WebDriver, step: int) -> None:
 def opened(browser: WebDriver, address: str) -> None:
     """Waits until the page shows the state of an address."""
     until(lambda: f"{address}&".endswith(f"requests={served(browser)}&"))
-    assert f"scheme={run(browser, 'return document.querySelector(`#scheme`).value')}&" in address
+    until(lambda: f"scheme={run(browser, 'return document.querySelector(`#scheme`).value')}&" in address)
 
 
 def press(browser: WebDriver, *keys: str) -> None:
@@ -157,11 +157,62 @@ def test_without_the_page_the_command_says_what_builds_it(monkeypatch: pytest.Mo
     assert "make lab" in str(failed.exception)
 
 
-def test_without_its_tools_nothing_is_built_and_that_is_said(tmp_path: Path) -> None:
-    build = [str(ROOT / "scripts/lab"), "python", "packages", str(tmp_path / "out")]
-    done = subprocess.run(build, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=True)
-    assert done.stderr.startswith("SKIPPED: the laboratory's page: npm is missing")
+@pytest.mark.parametrize(("wanted", "status"), [([], 1), (["all"], 1), (["possible"], 0)])
+def test_without_its_tools_all_that_is_missing_is_said_at_once(tmp_path: Path, wanted: list[str], status: int) -> None:
+    build = [str(ROOT / "scripts/lab"), "python", "packages", str(tmp_path / "out"), *wanted]
+    done = subprocess.run(build, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+    assert done.returncode == status
     assert list(tmp_path.iterdir()) == []
+    said = done.stderr.splitlines()
+    missing = (
+        "npm: https://nodejs.org",
+        "a clang that compiles for browsers: ",
+        "a Rust compiler for browsers: rustup target add ",
+    )
+    for line, start in zip(said[1:4], missing, strict=True):
+        assert line.strip().startswith(start)
+    assert said[4] == (
+        "On Debian and Ubuntu: apt install nodejs npm clang llvm rustc-web rust-web-src cargo-web lld-19"
+    )
+
+
+def test_node_alone_builds_the_page_of_records(node: str, tmp_path: Path, browser: WebDriver) -> None:
+    packages = ROOT / ".venv/node"
+    subprocess.run([node, str(ROOT / "lab/page/build.mjs"), str(packages), str(tmp_path)], check=True)
+    assert [file.name for file in tmp_path.iterdir()] == ["records.html"]
+    browser.get((tmp_path / "records.html").as_uri())
+    until(lambda: run(browser, "return document.body.dataset.ready"))
+    assert find(browser, "#recording").is_displayed()
+    assert not find(browser, "#run").is_displayed()
+    assert complaints(browser) == []
+
+
+def test_what_shows_records_needs_no_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(lab, "BROUGHT", tmp_path / "lab.html")
+    monkeypatch.setattr(lab, "BUILT", tmp_path / "built" / "index.html")
+    with pytest.raises(CoflashError, match="needs nothing but npm"):
+        lab.page(needs_kernel=False)
+    (tmp_path / "records.html").write_text("records", "utf-8")
+    assert lab.page(needs_kernel=False) == "records"
+    with pytest.raises(CoflashError, match="make lab"):
+        lab.page()
+
+
+@pytest.mark.parametrize("screen", [True, False])
+def test_the_command_opens_the_browser_where_there_is_a_screen(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, screen: bool
+) -> None:
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setenv("DISPLAY", ":0") if screen else monkeypatch.delenv("DISPLAY", raising=False)
+    opened: list[str] = []
+    (tmp_path / "lab.html").write_text("page", "utf-8")
+    monkeypatch.setattr(lab, "BROUGHT", tmp_path / "lab.html")
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("http.server.ThreadingHTTPServer.serve_forever", lambda _: None)
+    done = CliRunner().invoke(app, ["lab"])
+    assert done.exit_code == 0
+    assert opened == ([done.output.split()[0]] if screen else [])
 
 
 def test_the_drives_are_drawn_soon_and_stand_still_for_a_reader_who_wants_no_motion(
@@ -169,15 +220,20 @@ def test_the_drives_are_drawn_soon_and_stand_still_for_a_reader_who_wants_no_mot
 ) -> None:
     browser = page("")
     assert text(browser, "#run") == "Run"
-    assert served(browser) == 0
+    at_first = served(browser)
+    assert at_first > 6000, "a victim is shown, with all that became of its pages"
+    assert int(text(browser, "#left .copied")) > int(text(browser, "#left .wasted")) > 0
+    assert text(browser, "#right .wasted") == "0"
     record_property(
         "ms to the first picture", run(browser, "return performance.getEntriesByName('drawn')[0].startTime")
     )
     features = [{"name": "prefers-reduced-motion", "value": "no-preference"}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     page("")
-    until(lambda: served(browser) > 100)
     assert text(browser, "#run") == "Pause"
+    until(lambda: int(text(browser, "#left .copied")) > 0)
+    until(lambda: text(browser, "#right .which") == "so far")
+    until(lambda: served(browser) > at_first + 500)
 
 
 def test_a_story_goes_forth_and_back_and_ends_where_the_reader_takes_over(page: Open) -> None:
@@ -195,16 +251,20 @@ def test_a_story_goes_forth_and_back_and_ends_where_the_reader_takes_over(page: 
         click(browser, "#story-next")
     click(browser, "#story-back")
     told(browser, 2)
+    browser.back()
+    told(browser, 3)
+    browser.forward()
+    told(browser, 2)
     click(browser, "#story-close")
     until(lambda: not find(browser, "#story").is_displayed())
-    assert served(browser) == 400
+    until(lambda: served(browser) == 500)
 
 
 def test_a_link_repeats_the_state(page: Open) -> None:
     browser = page("#workload=zipf&scheme=sgc&cache=7&seed=5&requests=4321&score=1-u")
     click(browser, "#victim")
+    until(lambda: served(browser) > 4321)
     at_victim = served(browser)
-    assert at_victim > 4321
     click(browser, "#step")
     until(lambda: served(browser) == at_victim + 1)
     until(lambda: f"requests={at_victim + 1}&" in browser.current_url)
@@ -236,19 +296,50 @@ def test_each_drive_of_the_page_is_repeated_by_its_link_and_equal_to_a_native_ru
 
 
 def test_what_is_wrong_in_a_link_is_as_at_first(page: Open) -> None:
-    browser = page("#workload=%3Cb%3E&scheme=nonsense&cache=9999&requests=-3&story=none&step=x")
-    first = counters(page(""))
-    page("#workload=%3Cb%3E&scheme=nonsense&cache=9999&requests=-3&story=none&step=x")
+    wrong = "#workload=%3Cb%3E&scheme=nonsense&cache=9999&requests=-3&story=none&step=x"
+    browser = page("#requests=6000")
+    first = counters(browser)
+    page(wrong)
     assert counters(browser) == first
 
 
+def test_a_link_to_a_step_beyond_the_last_one_is_as_the_first(page: Open) -> None:
+    browser = page("#story=less&step=99&requests=0")
+    assert text(browser, "#story-title").startswith("1 of 8: ")
+    assert text(browser, "#run") == "Run", "it stands still, as by the button of the story"
+
+
+def test_a_link_that_takes_long_says_how_far_it_is_and_stops_when_told(page: Open) -> None:
+    browser = page("#requests=3000")
+    run(browser, "location.hash = '#scheme=op-fcl&requests=50000000'")
+    until(lambda: " of 50,000,000 requests are served" in text(browser, "#saved"))
+    click(browser, "#stop")
+    until(lambda: not find(browser, "#stop").is_displayed())
+    assert 0 < served(browser) < 50_000_000
+
+
+def test_a_copied_link_is_said_to_be_for_this_machine_where_it_is(page: Open) -> None:
+    browser = page("#requests=3000")
+    click(browser, "#share")
+    until(lambda: find(browser, "#spoken").text)
+    assert "this machine only" in find(browser, "#spoken").text or "address bar" in find(browser, "#spoken").text
+
+
+def test_keys_work_after_a_click_on_a_button(page: Open) -> None:
+    browser = page("#requests=3000")
+    click(browser, "#run")
+    click(browser, "#run")
+    at = served(browser)
+    press(browser, Keys.ARROW_RIGHT)
+    until(lambda: served(browser) == at + 1)
+
+
 def test_a_keyboard_is_enough(page: Open) -> None:
-    browser = page("")
+    browser = page("#requests=0")
     press(browser, Keys.ARROW_RIGHT)
     until(lambda: served(browser) == 1)
     press(browser, "v")
-    at_victim = served(browser)
-    assert at_victim > 1
+    until(lambda: served(browser) > 1)
     press(browser, "r")
     until(lambda: served(browser) == 0)
     press(browser, " ")
@@ -262,7 +353,7 @@ def test_a_keyboard_is_enough(page: Open) -> None:
         seen.append(run(browser, active))
         if seen[-1] == "SUMMARY":
             press(browser, Keys.ENTER)
-    controls = "run step victim again share speed workload scheme cache score grade copy-toml make-check toml"
+    controls = "run step victim again share speed time workload scheme cache score grade copy-toml make-check toml"
     expected = controls.split()
     assert [name for name in seen if name in expected] == expected
     click(browser, "#step")
@@ -283,7 +374,7 @@ def test_a_score_joins_as_a_third_drive_and_one_with_an_error_says_where(page: O
     until(lambda: find(browser, "#own").is_displayed())
     assert text(browser, "#score-problem") == ""
     click(browser, "#victim")
-    assert text(browser, "#own .became") != "none yet"
+    until(lambda: text(browser, "#counters [data-side='own'][data-path='last']") != "none yet")
 
 
 def test_a_grade_is_that_of_an_evaluation(page: Open) -> None:
@@ -361,14 +452,14 @@ def test_a_recorded_run_is_a_timeline(page: Open, tmp_path: Path) -> None:
 def test_a_thousand_steps_are_a_native_run_of_a_thousand_requests(
     page: Open, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    browser = page("")
+    browser = page("#requests=0")
     run(browser, "for (let n = 0; n < 1000; n++) document.querySelector('#step').click()")
     until(lambda: served(browser) == 1000)
     click(browser, "#native summary")
     click(browser, "#make-check")
     until(lambda: run(browser, "return document.querySelector('#check').value"))
     program = run(browser, "return document.querySelector('#check').value")
-    shown = int(text(browser, "#right dd[data-path='gc_copies_pages']").replace(",", ""))
+    shown = int(text(browser, "#counters [data-side='right'][data-path='gc_copies_pages']").replace(",", ""))
     assert f'"gc_copies_pages": {shown},' in program
     exec(compile(program, "page", "exec"), {})  # noqa: S102
     assert capsys.readouterr().out.startswith("equal: ")

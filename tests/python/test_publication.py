@@ -19,8 +19,14 @@ from coflash.figures.publication import (
     typical,
     write_figures,
 )
+from coflash.figures.why import _rows
+from coflash.measures.catalogue import named
 from coflash.report import Subject
+from coflash.results.estimate import Estimate
 from coflash.results.histogram import KINDS
+from coflash.results.tables import changes
+from coflash.results.varying_keys import varied_keys
+from coflash.results.why import Why
 
 SHOWN = r'<(?:text|tspan)(?![^>]*opacity="0")[^>]*>([^<]+)</'
 """A text of a picture that is not hidden."""
@@ -195,3 +201,30 @@ def test_a_key_is_called_by_less_and_what_is_near_is_named(comparison: Subject) 
     assert Plan.of(both, over="cache size", by="cooperation").by is both.varied[0]
     with pytest.raises(CoflashError, match=r"cooperatin: does not vary .*; did you mean cooperation\.name\?"):
         Plan.of(both, by="cooperatin")
+
+
+def test_a_share_has_the_colour_of_its_meaning_and_grey_within_noise() -> None:
+    """Of drive writes a day more is better, of write amplification less; totals begin at zero."""
+    shares = {"a": Estimate(0.4, 0.1, 3), "b": Estimate(-0.5, 0.1, 3), "c": Estimate(0.05, 0.1, 3)}
+    difference = Why("none", "cdm", Estimate(100.0, 1.0, 3), Estimate(99.95, 1.0, 3), shares)
+    found = {}
+    for name in ("waf_host", "endurance.drive_writes_per_day"):
+        rows = list(_rows(difference, named(name)))
+        found[name] = {row["row"]: row["name"] for row in rows}
+        assert [row["from"] for row in rows if row["name"] == "total"] == [0.0, 0.0]
+    assert found["waf_host"] == {"none": "total", "a": "worse", "b": "better", "c": "", "cdm": "total"}
+    assert found["endurance.drive_writes_per_day"] | {"a": "worse", "b": "better"} == found["waf_host"]
+    assert found["endurance.drive_writes_per_day"]["a"] == "better"
+
+
+def test_a_policy_of_ones_own_is_called_by_its_class(result: Result) -> None:
+    scenario = result.scenario.to_dict()
+    kinds = ["greedy", {"name": "external", "code": "mine:Best"}, {"name": "external", "code": "mine:Second"}]
+    varied = varied_keys([{**scenario, "gc": {**scenario["gc"], "victim": kind}} for kind in kinds])
+    assert {text for key in varied for text in key.texts} >= {"Best", "Second"}
+    assert not any("external" in key.texts for key in varied)
+
+
+def test_changes_within_noise_have_no_verdict() -> None:
+    base, near, far = Estimate(2.0, 0.1, 3), Estimate(2.1, 0.1, 3), Estimate(2.5, 0.1, 3)
+    assert [cell.style for cell in changes(named("waf_host"), [base, near, far])] == ["", "", "", "", "worse"]

@@ -261,3 +261,21 @@ def test_options_of_figures_have_no_effect_on_a_page(option: str, value: str, tm
     done = CliRunner().invoke(app, ["report", str(tmp_path), option, value])
     assert isinstance(done.exception, CoflashError)
     assert f"{option}: has no effect on a page" in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (
+            ("--out", "one.pdf"),
+            "one.pdf: a report is a page, whose name ends in .html; --format pdf, svg or png writes",
+        ),
+        (("--out", "thesis.txt"), "thesis.txt: a report is a page"),
+        (("--format", "pdf", "--out", "one.pdf"), "with --format pdf a folder is allowed"),
+    ],
+)
+def test_a_file_is_what_its_ending_says(tmp_path: Path, result: Result, options: tuple[str, ...], problem: str) -> None:
+    result.save(tmp_path / "run")
+    ran = CliRunner().invoke(app, ["report", str(tmp_path / "run"), *options])
+    assert problem in str(ran.exception)
+    assert not Path(options[-1]).exists()

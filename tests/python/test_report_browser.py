@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -65,6 +66,15 @@ def test_it_loads_without_a_complaint_and_without_the_network(page: WebDriver, f
     sent = [one["params"] for one in messages(page) if one["method"] == "Network.requestWillBeSent"]
     urls = {one["request"]["url"] for one in sent}
     assert {url for url in urls if not url.startswith(("data:", "blob:"))} == {file.as_uri()}
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_the_first_screen_has_the_answer_its_limits_and_its_picture(page: WebDriver, width: int, height: int) -> None:
+    look(page, width)
+    assert re.match(r"With cooperation cdm in place of none: pages copied by GC [−+]\d", texts(page, "#answer")[0])
+    for part in ("#answer", ".cards", "#findings figure h3"):
+        bottom = run(page, "return $(arguments[0]).getBoundingClientRect().bottom + scrollY", part)
+        assert bottom < height, part
 
 
 def test_what_varied_and_what_it_does_is_said_first(page: WebDriver) -> None:

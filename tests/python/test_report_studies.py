@@ -65,9 +65,11 @@ def test_a_search_shows_its_course_what_matters_and_the_front(browser: WebDriver
 def test_a_single_run_has_what_needs_no_other(browser: WebDriver, results: list[Result], tmp_path: Path) -> None:
     write_report(Subject(results[:1]), tmp_path / "one.html")
     browser.get((tmp_path / "one.html").as_uri())
-    parts = ["What was counted", "Where programs come from", "Run by run", "The device and its parts", "Run it again"]
-    assert texts(browser, "h2") == parts
-    assert texts(browser, "nav a") == ["Runs", "Programs", "Run by run", "The device and its parts", "Run it again"]
+    parts = ["What came out", "Where programs come from", "Run by run", "What was counted", "The device and its parts"]
+    assert texts(browser, "h2") == [*parts, "Run it again"]
+    assert texts(browser, ".card dt")[:2] == ["pages copied by GC", "WAF, by host writes"]
+    links = ["Findings", "Runs", "Programs", "Run by run", "The device and its parts", "Run it again"]
+    assert texts(browser, "nav a") == links
     assert texts(browser, "#runs-table tbody tr:first-child > *")[0] == "WAF, by host writes"
     figure(browser, "Response times")
     assert complaints(browser) == []

@@ -48,10 +48,10 @@ def test_an_exception_in_the_progress_call_ends_the_run() -> None:
 
 
 def test_a_trace_is_described() -> None:
-    info = coflash.trace_info(find_trace())
+    info = coflash.trace.info(find_trace())
     assert info["requests"] == 400_000
     with pytest.raises(coflash.CoflashError, match="no-such-format"):
-        coflash.trace_info(find_trace(), format="no-such-format")
+        coflash.trace.info(find_trace(), {"format": "no-such-format"})
 
 
 def test_a_write_of_a_part_of_a_page_passes_a_write_buffer_and_a_cache() -> None:

@@ -163,7 +163,8 @@ def test_given_caches_and_spare_shares_replace_those_that_would_be_tried(trace: 
 
 def test_a_trace_too_small_for_a_drive_ends_with_the_keys_that_make_it_fit(tmp_path: Path) -> None:
     file = tmp_path / "small.csv"
-    file.write_text("".join(f"{at * 50_000},write,{at * 37 % 500 * 4096},4096\n" for at in range(3000)), "utf-8")
+    rows = "".join(f"{at * 50_000},write,{at * 37 % 500 * 4096},4096\n" for at in range(3000))
+    file.write_text(f"ns,op,offset,size\n{rows}", "utf-8")
     asked = ("size", str(file), "--goal", "waf_host<2", "--seeds", "1", "-o", str(tmp_path / "out"))
     said = command(*asked)
     assert (said.returncode, said.stdout, len(said.stderr.splitlines())) == (2, "", 1), "nothing was run"
@@ -171,7 +172,7 @@ def test_a_trace_too_small_for_a_drive_ends_with_the_keys_that_make_it_fit(tmp_p
     assert "tune" not in said.stderr
     sets = said.stderr.split("smaller parts make it fit: add ")[1].split()
     assert command(*asked, *sets).returncode in (0, 1)
-    file.write_text("0,write,0,4096\n", "utf-8")
+    file.write_text("ns,op,offset,size\n0,write,0,4096\n", "utf-8")
     assert "a longer trace" in command(*asked).stderr
 
 

@@ -7,12 +7,16 @@ import re
 from pathlib import Path
 from typing import get_type_hints
 
+import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from coflash import CoflashError, trace
+from coflash import CoflashError, Table, trace
+from coflash.cli import app
 from coflash.demo import find_trace
 from coflash.figures import trace as trace_figures
 from coflash.measures.record import Record, kinds
+from coflash.trace import survey as survey_module
 from coflash.trace.trace_info import Distribution, Reuse, Spread, TraceInfo
 from processes import coflash, process
 
@@ -200,3 +204,50 @@ def test_a_place_that_is_none_is_refused_before_the_trace_is_read(tmp_path: Path
     assert (done.returncode, done.stdout) == (2, "")
     assert f"error: {tmp_path}/{message}" in done.stderr
     assert [entry.name for entry in tmp_path.iterdir()] == ["small"]
+
+
+def test_many_traces_have_a_row_each_and_those_that_are_known_are_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, table = tmp_path / "traces", tmp_path / "traces.parquet"
+    folder.mkdir()
+    trace.generate("zipf", folder / "one.parquet", requests=2000, space="16MiB")
+    (folder / "empty.csv").write_text("")
+    ran = CliRunner().invoke(app, ["trace", "survey", str(table), str(folder)])
+    assert ran.exit_code == 0, ran.output
+    assert "2 traces, 1 of which cannot be read" in ran.output
+    found = Table.read_parquet(table)
+    assert [Path(file).name for file in found["file"]] == ["empty.csv", "one.parquet"]
+    assert "the file is empty" in found["error"].tolist()[0]
+    assert found["error"].tolist()[1] == ""
+    assert found["requests"][1] == 2000
+    assert np.isnan(found["requests"][0])
+    assert found["write.size_bytes.mean"][1] == trace.info(folder / "one.parquet").write["size_bytes"]["mean"]
+    trace.generate("zipf", folder / "two.parquet", requests=1000, space="16MiB")
+    read: list[str] = []
+
+    def info(file: str, *_: object, **__: object) -> TraceInfo:
+        read.append(Path(file).name)
+        return trace.info(file)
+
+    monkeypatch.setattr(survey_module, "info", info)
+    again = survey_module.survey(folder, table)
+    assert read == ["two.parquet"]
+    assert again["requests"][1:].tolist() == [2000, 1000]
+
+
+def test_facts_and_curves_are_short_and_become_frames(tmp_path: Path) -> None:
+    file = tmp_path / "one.parquet"
+    trace.generate("zipf", file, requests=2000, space="16MiB")
+    found = trace.info(file)
+    assert repr(found) == "<TraceInfo of 2,000 requests, parquet>"
+    assert found.to_pandas()["requests"].tolist() == [2000]
+    assert "requests: int" in (TraceInfo.__doc__ or "")
+    curves = trace.miss_ratio_curves(file, ["lru", "sieve"], sizes=["64KiB", "1MiB"])
+    frame = curves.to_polars()
+    assert frame.columns == ["cache_bytes", "lru", "sieve"]
+    assert frame["lru"].to_list() == curves.miss_ratio["lru"]
+    assert frame["cache_bytes"].to_list() == [1 << 16, 1 << 20]
+    assert len(repr(curves)) < 80 and "<table>" in curves._repr_html_()
+    curves.plot(tmp_path / "curves.svg")
+    assert b"miss ratio" in (tmp_path / "curves.svg").read_bytes()

@@ -2,7 +2,6 @@
 //! in `_core.pyi`.
 #![allow(missing_docs, reason = "documented on the Python side")]
 
-mod costmodel;
 #[cfg(unix)]
 mod device;
 mod external;
@@ -101,6 +100,20 @@ impl Scenario {
 
     fn scaled(&self, scale: &str) -> PyResult<Self> {
         scale.parse().and_then(|scale| self.0.scaled(scale)).map(Self).map_err(refused)
+    }
+
+    fn exporting(&self, pages_per_die: u64) -> Self {
+        Self(self.0.exporting(pages_per_die))
+    }
+
+    fn of_dies(&self, dies: u32) -> PyResult<Self> {
+        self.0.of_dies(dies).map(Self).map_err(refused)
+    }
+
+    /// Its dies, the pages that each exports, and those of a block for data.
+    fn sizes(&self) -> (u32, u64, u64) {
+        let (flash, ftl) = (&self.0.flash, &self.0.ftl);
+        (flash.dies(), ftl.logical_pages_per_die(flash), ftl.data_pages_per_block(flash))
     }
 
     fn to_toml(&self) -> String {
@@ -247,7 +260,7 @@ impl PyRunResult {
 
 #[pyfunction]
 fn scaled_keys() -> Vec<&'static str> {
-    SCALED_KEYS.iter().map(|(key, _)| *key).collect()
+    SCALED_KEYS.iter().flat_map(|(_, keys)| keys.split(' ')).collect()
 }
 
 #[pyfunction]
@@ -387,8 +400,6 @@ mod _core {
         Ok(())
     }
 
-    #[pymodule_export]
-    use crate::costmodel::{cost_of_request, cost_of_write, least_cost, solve};
     #[cfg(unix)]
     #[pymodule_export]
     use crate::device::{

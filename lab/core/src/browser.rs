@@ -92,31 +92,23 @@ pub extern "C" fn step(requests: u32) -> u32 {
     })
 }
 
-/// Write the counters so far to the output (JSON).
+/// Write something of the run to the output: 0 its numbers so far, of 64 bits each; 1 its metrics (JSON); in words of 32 bits, the
+/// lowest byte first, 2 all pages, 3 the pages that another tier holds, 4 the victims since the last such call. Returns the pages of
+/// a block.
 #[unsafe(no_mangle)]
-pub extern "C" fn counters() -> u32 {
+pub extern "C" fn look(what: u32) -> u32 {
+    fn bytes(words: impl Iterator<Item = u32>) -> Vec<u8> {
+        words.flat_map(u32::to_le_bytes).collect()
+    }
     with_lab(|lab, output| {
-        *output = lab.counters().into_bytes();
-        Ok(0)
-    })
-}
-
-/// Write the bytes of all pages to the output; returns the pages of a block.
-#[unsafe(no_mangle)]
-pub extern "C" fn pages() -> u32 {
-    with_lab(|lab, output| {
-        *output = lab.page_bytes().to_vec();
+        *output = match what {
+            0 => lab.numbers().iter().flat_map(|number| number.to_le_bytes()).collect(),
+            1 => lab.metrics().into_bytes(),
+            2 => bytes(lab.pages()),
+            3 => bytes(lab.held()),
+            _ => bytes(lab.take_victims().into_iter()),
+        };
         Ok(lab.pages_per_block())
-    })
-}
-
-/// Write the victims since the last call to the output; returns the number of their words.
-#[unsafe(no_mangle)]
-pub extern "C" fn victims() -> u32 {
-    with_lab(|lab, output| {
-        let words = lab.take_victims();
-        *output = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        Ok(words.len() as u32)
     })
 }
 

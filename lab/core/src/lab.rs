@@ -2,26 +2,29 @@
 
 use crate::recorded::RECORDED;
 use crate::victims::Victims;
-use coflash_base::Index;
+use coflash_base::{Index, Lpn};
 use coflash_engine::{NoObserver, RunError, RunInputs, Simulation, begin};
 use coflash_ftl::PageView;
 use coflash_level::Elsewhere;
 use coflash_media::BlockId;
 use coflash_scenario::Scenario;
-use serde_json::json;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A run that goes on step by step.
 ///
-/// A page's byte: its two lowest bits are 0 for an erased page, 1 for an invalid one, 2 for a valid one; of a valid one the next
-/// two are 1 where another tier holds the same data and 2 where it holds newer data; bit 4 is its mark of the host's memory, bit
-/// 5 that of the device's: what GC knows of it.
+/// A page's word: its two lowest bits are 0 for an erased page, 1 for an invalid one, 2 for a valid one, 3 for one that is invalid
+/// early, before flash has the newer data. Of a valid one the next two are 1 where another tier holds the same data and 2 where it
+/// holds newer data; bit 4 is its mark of the host's memory, bit 5 that of the device's: what GC knows of it. From bit 8 on it
+/// has the logical page of a valid or early invalid one.
 pub struct Lab {
     simulation: Simulation<'static>,
     victims: Arc<Mutex<Victims>>,
-    /// See [`page_bytes`](Self::page_bytes).
-    pages: Vec<u8>,
+    /// The pages that GC copied so far though another tier held newer data.
+    wasted: u64,
 }
+
+/// Where in a page's word its logical page begins.
+const LPN_SHIFT: u32 = 8;
 
 impl Lab {
     /// Begin the run of a scenario (TOML).
@@ -34,7 +37,7 @@ impl Lab {
         let victims = Arc::new(Mutex::new(Victims::default()));
         let given = RunInputs { decisions: Some(victims.clone()), ..RunInputs::only(RECORDED) };
         let simulation = begin(scenario, &given, &mut NoObserver)?;
-        Ok(Self { simulation, victims, pages: Vec::new() })
+        Ok(Self { simulation, victims, wasted: 0 })
     }
 
     /// Serve the next requests; returns how many there were.
@@ -43,56 +46,64 @@ impl Lab {
     /// An error of the workload.
     pub fn step(&mut self, requests: u64) -> Result<u64, RunError> {
         let before = self.simulation.served();
-        let served = |lab: &Self| lab.simulation.served() - before;
-        while served(self) < requests {
-            let left = usize::try_from(requests - served(self)).unwrap_or(usize::MAX);
-            if !self.simulation.step(left, &mut NoObserver)? {
-                break;
-            }
+        while self.simulation.served() - before < requests && self.simulation.step(1, &mut NoObserver)? {
+            let wasted = self.victims().settle(|lpn| self.elsewhere(lpn));
+            self.wasted += wasted;
         }
-        Ok(served(self))
+        Ok(self.simulation.served() - before)
     }
 
-    /// The counters so far (JSON): requests, victims, interim metrics, and each counter of the levels by its path.
+    /// What a page shows with each picture: the requests and victims so far, the pages that the host wrote and those programmed,
+    /// write amplification and mean response time in ns (not a number before there is one), the pages that GC copied, and those
+    /// of them for which another tier held newer data after the request.
     #[must_use]
-    pub fn counters(&self) -> String {
+    pub fn numbers(&self) -> [f64; 8] {
         let so_far = self.simulation.so_far();
-        let victims = self.victims.lock().unwrap_or_else(PoisonError::into_inner).count;
-        json!({
-            "requests": self.simulation.served(),
-            "victims": victims,
-            "simulated_ns": so_far.simulated_ns,
-            "host_writes_pages": so_far.host_writes_pages,
-            "programs_pages": so_far.programs_pages,
-            "waf_host": so_far.waf_host,
-            "response_mean_ns": so_far.response_mean_ns,
-            "response_p99_ns": so_far.response_p99_ns,
-            "metrics": self.simulation.metrics(),
-        })
-        .to_string()
+        [
+            self.simulation.served() as f64,
+            self.victims().count as f64,
+            so_far.host_writes_pages as f64,
+            so_far.programs_pages as f64,
+            so_far.waf_host.unwrap_or(f64::NAN),
+            so_far.response_mean_ns.unwrap_or(f64::NAN),
+            self.simulation.ftl().counters().gc_copies_pages as f64,
+            self.wasted as f64,
+        ]
     }
 
-    /// The pages, a byte each, block by block: see [`Lab`].
-    pub fn page_bytes(&mut self) -> &[u8] {
-        self.pages.clear();
+    /// The interim metrics (JSON).
+    #[must_use]
+    pub fn metrics(&self) -> String {
+        serde_json::json!(self.simulation.metrics()).to_string()
+    }
+
+    /// 0 where no other tier holds a logical page, 1 where one has the same data as flash, 2 where it has newer data.
+    fn elsewhere(&self, lpn: Lpn) -> u32 {
+        self.simulation.elsewhere(lpn).map_or(0, |held| if held == Elsewhere::Same { 1 } else { 2 })
+    }
+
+    /// The words of the pages, block by block: see [`Lab`].
+    pub fn pages(&self) -> impl Iterator<Item = u32> {
         let ftl = self.simulation.ftl();
-        for block in 0..ftl.block_views().count() {
-            for page in ftl.page_views(BlockId::from_index(block)) {
-                self.pages.push(match page {
-                    PageView::Free => 0,
-                    PageView::Invalid => 1,
-                    PageView::Valid(lpn, marks) => {
-                        let elsewhere = match self.simulation.elsewhere(lpn) {
-                            None => 0,
-                            Some(Elsewhere::Same) => 1 << 2,
-                            Some(Elsewhere::Newer) => 2 << 2,
-                        };
-                        2 | elsewhere | u8::from(marks.host) << 4 | u8::from(marks.device) << 5
-                    }
-                });
+        let blocks = (0..ftl.block_views().count()).map(BlockId::from_index);
+        blocks.flat_map(|block| ftl.page_views(block)).map(|page| match page {
+            PageView::Free => 0,
+            PageView::Invalid => 1,
+            PageView::Superseded(lpn) => 3 | lpn.get() << LPN_SHIFT,
+            PageView::Valid(lpn, marks) => {
+                let known = u32::from(marks.host) << 4 | u32::from(marks.device) << 5;
+                2 | self.elsewhere(lpn) << 2 | known | lpn.get() << LPN_SHIFT
             }
-        }
-        &self.pages
+        })
+    }
+
+    /// The pages that another tier holds, in words like those of flash.
+    pub fn held(&self) -> impl Iterator<Item = u32> {
+        let pages = (0..self.simulation.ftl().logical_pages()).map(Lpn::new);
+        pages.filter_map(|lpn| match self.elsewhere(lpn) {
+            0 => None,
+            held => Some(held << 2 | lpn.get() << LPN_SHIFT),
+        })
     }
 
     /// The data pages of a block.
@@ -102,14 +113,19 @@ impl Lab {
     }
 
     /// The victims since the last call, and what became of their pages: for each one its block, the number of its pages that
-    /// follow, and for each page its index with the answer in the highest byte (0 copied, 1 dropped, 2 taken from a buffer, 3 by
-    /// a fast program).
+    /// follow, and for each page its index with the answer from bit 24 on (0 copied, 1 dropped, 2 taken from a buffer, 3 by
+    /// a fast program, 4 moved into the cache), and from bit 28 on what another tier holds of it after the request, as in a page's
+    /// word.
     #[must_use]
     pub fn take_victims(&mut self) -> Vec<u32> {
-        let mut victims = self.victims.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut victims = self.victims();
         let words = victims.words.clone();
         victims.clear();
         words
+    }
+
+    fn victims(&self) -> MutexGuard<'_, Victims> {
+        self.victims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Serve what is left, and measure. Returns the result (JSON), equal to that of a run anywhere else.

@@ -5,7 +5,7 @@ use coflash_ftl::{Candidate, CopySource, Decision, RecordsDecisions};
 use coflash_media::{BlockId, Mode};
 
 /// The victims since they were last taken, in words: for each one its block, the number of its pages that follow, and for each
-/// page its index in the block with the [`Answer`] in the highest byte.
+/// page its index in the block, with the [`Answer`] and what another tier holds of it.
 #[derive(Debug, Default)]
 pub(crate) struct Victims {
     pub(crate) words: Vec<u32>,
@@ -13,6 +13,8 @@ pub(crate) struct Victims {
     pub(crate) count: u64,
     /// Where the pages of the last victim are counted.
     open: Option<(BlockId, usize)>,
+    /// The words of pages that were answered in the request under way, and their logical pages.
+    answered: Vec<(usize, Lpn)>,
 }
 
 /// What becomes of a valid page of a victim.
@@ -47,10 +49,27 @@ impl Answer {
 impl Victims {
     /// The bit of a page's word at which its answer begins.
     const ANSWER_SHIFT: u32 = 24;
+    const HELD_SHIFT: u32 = 28;
+    /// What is said of newer data.
+    const NEWER: u32 = 2;
 
     fn begin(&mut self, block: BlockId) {
         self.open = Some((block, self.words.len() + 1));
         self.words.extend([block.get(), 0]);
+    }
+
+    /// Note what another tier holds of the pages that were answered in a request, at its end. Returns how many of them were
+    /// copied though it holds newer data.
+    pub(crate) fn settle(&mut self, held: impl Fn(Lpn) -> u32) -> u64 {
+        let mut wasted = 0;
+        for (word, lpn) in self.answered.drain(..) {
+            let answer = self.words[word] >> Self::ANSWER_SHIFT;
+            let copied = answer == Answer::Copy as u32 || answer == Answer::Fast as u32;
+            let held = held(lpn);
+            wasted += u64::from(copied && held == Self::NEWER);
+            self.words[word] |= held << Self::HELD_SHIFT;
+        }
+        wasted
     }
 
     /// Forget the victims told so far. A victim that is being cleaned is told anew with its next page.
@@ -68,13 +87,14 @@ impl RecordsDecisions for Victims {
         self.begin(block);
     }
 
-    fn answered(&mut self, victim: BlockId, index: u32, _: Lpn, decision: Decision) {
+    fn answered(&mut self, victim: BlockId, index: u32, lpn: Lpn, decision: Decision) {
         if self.open.is_none_or(|(block, _)| block != victim) {
             self.begin(victim);
         }
         if let Some((_, pages)) = self.open {
             self.words[pages] += 1;
         }
+        self.answered.push((self.words.len(), lpn));
         self.words.push(index | (Answer::from_decision(decision) as u32) << Self::ANSWER_SHIFT);
     }
 }

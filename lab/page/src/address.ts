@@ -1,6 +1,7 @@
 /** The address of a state: a link repeats it at that very request. */
 
-import { type Choices, FIRST, SCHEMES, WORKLOADS } from "./scenario";
+import { type Choices, FIRST, FIRST_REQUESTS, SCHEMES, WORKLOADS } from "./scenario";
+import { STORIES } from "./stories";
 
 /** A state of the page: its choices, the requests served, and the story that is open. */
 export interface State {
@@ -21,6 +22,7 @@ export function read(hash: string): State {
     const given = Number(fields.get(name) ?? Number.NaN);
     return Number.isInteger(given) && given >= 0 && given <= most ? given : otherwise;
   };
+  const story = one("story", STORIES, "");
   return {
     choices: {
       workload: one("workload", WORKLOADS, FIRST.workload),
@@ -29,9 +31,9 @@ export function read(hash: string): State {
       score: (fields.get("score") ?? "").slice(0, 400),
       seed: whole("seed", 0xffffffff, FIRST.seed),
     },
-    requests: whole("requests", 50_000_000, 0),
-    story: fields.get("story") ?? "",
-    step: whole("step", 99, 0),
+    requests: whole("requests", 50_000_000, FIRST_REQUESTS),
+    story,
+    step: whole("step", (STORIES[story]?.steps.length ?? 1) - 1, 0),
   };
 }
 

@@ -1,6 +1,7 @@
 /** A drive of the page: its run, the course of what the chart shows, and its last victim. */
 
-import { type Counters, Kernel, type Victim } from "./kernel";
+import { Kernel, type Metrics, type Numbers, type Victim } from "./kernel";
+import { type Scene, sceneOf } from "./scene";
 
 /** What the chart shows: programs of flash for each page that the host writes, or mean response times in milliseconds. */
 export type Measure = "waf" | "response";
@@ -11,8 +12,9 @@ export interface Point {
   value: number;
 }
 
-/** The most points of a course: then every second one goes, and each stands for twice as many requests. */
-const POINTS_MAX = 240;
+/** The most points of a course, the newest, and the requests between two of them. */
+const POINTS_MAX = 400;
+const POINT_REQUESTS = 250;
 
 /** Run a scenario to its end; returns its metrics. */
 export async function finished(module: WebAssembly.Module, records: Uint8Array, scenario: string): Promise<object> {
@@ -23,16 +25,13 @@ export async function finished(module: WebAssembly.Module, records: Uint8Array, 
 }
 
 export class Drive {
-  counters: Counters;
+  requests = 0;
   course: Point[] = [];
   lastVictim: Victim | null = null;
-  private readonly kernel: Kernel;
-  private before: Counters;
-  private requestsAPoint = 250;
+  private before: Numbers;
 
-  private constructor(kernel: Kernel, private readonly measure: Measure) {
-    this.kernel = kernel;
-    this.counters = this.before = kernel.counters();
+  private constructor(private readonly kernel: Kernel, private readonly measure: Measure) {
+    this.before = kernel.numbers();
   }
 
   /** Begin a run. Throws an error that names what is wrong with the scenario. */
@@ -48,45 +47,58 @@ export class Drive {
     let left = requests;
     let met: Victim | null = null;
     while (left > 0) {
-      const due = this.before.requests + this.requestsAPoint - this.counters.requests;
+      const due = this.before.requests + POINT_REQUESTS - this.requests;
       const served = this.kernel.step(Math.min(left, due));
       left = served === 0 ? 0 : left - served;
-      this.counters = this.kernel.counters();
-      if (this.counters.requests - this.before.requests >= this.requestsAPoint) this.addPoint();
-      met = this.kernel.lastVictim() ?? met;
+      this.requests += served;
+      if (served === due) this.addPoint();
+      met = this.kernel.victims()[0] ?? met;
     }
     this.lastVictim = met ?? this.lastVictim;
     return met;
   }
 
-  /** The bytes of all pages, and the pages of a block. */
-  pages(): { bytes: Uint8Array; perBlock: number } {
+  /** Serve one request; returns what GC did with a victim that it took meanwhile. */
+  watch(): Scene | null {
+    const { words, perBlock } = this.pages();
+    const victim = this.step(1);
+    return victim === null ? null : sceneOf(victim, words.subarray(victim.block * perBlock, (victim.block + 1) * perBlock), this.held());
+  }
+
+  numbers(): Numbers {
+    return this.kernel.numbers();
+  }
+
+  metrics(): Metrics {
+    return this.kernel.metrics();
+  }
+
+  /** The words of all pages, and the pages of a block. */
+  pages(): { words: Uint32Array; perBlock: number } {
     return this.kernel.pages();
   }
 
+  /** The words of the pages that another tier holds. */
+  held(): Uint32Array {
+    return this.kernel.held();
+  }
+
   private addPoint(): void {
-    const value = this.measure === "waf" ? this.waf() : this.response();
-    if (value !== null) this.course.push({ requests: this.counters.requests, value });
-    this.before = this.counters;
-    if (this.course.length > POINTS_MAX) {
-      this.requestsAPoint *= 2;
-      const pairs = this.course;
-      this.course = [];
-      for (let at = 0; at + 1 < pairs.length; at += 2) {
-        const [first, second] = [pairs[at]!, pairs[at + 1]!];
-        this.course.push({ requests: second.requests, value: (first.value + second.value) / 2 });
-      }
-    }
+    const now = this.kernel.numbers();
+    const value = this.measure === "waf" ? waf(this.before, now) : response(this.before, now);
+    if (value !== null) this.course.push({ requests: now.requests, value });
+    this.before = now;
+    if (this.course.length > POINTS_MAX) this.course.shift();
   }
+}
 
-  private waf(): number | null {
-    const written = this.counters.host_writes_pages - this.before.host_writes_pages;
-    return written === 0 ? null : (this.counters.programs_pages - this.before.programs_pages) / written;
-  }
+function waf(before: Numbers, now: Numbers): number | null {
+  const written = now.host_writes_pages - before.host_writes_pages;
+  return written === 0 ? null : (now.programs_pages - before.programs_pages) / written;
+}
 
-  private response(): number | null {
-    const sum = ({ requests, response_mean_ns }: Counters): number => requests * (response_mean_ns ?? 0);
-    const requests = this.counters.requests - this.before.requests;
-    return requests === 0 ? null : (sum(this.counters) - sum(this.before)) / requests / 1e6;
-  }
+function response(before: Numbers, now: Numbers): number | null {
+  const sum = ({ requests, response_mean_ns }: Numbers): number => requests * (response_mean_ns || 0);
+  const requests = now.requests - before.requests;
+  return requests === 0 ? null : (sum(now) - sum(before)) / requests / 1e6;
 }

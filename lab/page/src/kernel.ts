@@ -8,9 +8,7 @@ interface Exports {
   bring_records(): number;
   begin(): number;
   step(requests: number): number;
-  counters(): number;
-  pages(): number;
-  victims(): number;
+  look(what: number): number;
   finish(): number;
 }
 
@@ -20,24 +18,18 @@ const FAILED = 0xffffffff;
 export type Answer = "copied" | "dropped" | "from-buffer" | "fast" | "moved-in";
 const ANSWERS: readonly Answer[] = ["copied", "dropped", "from-buffer", "fast", "moved-in"];
 
-/** A victim of GC, and the answers for its valid pages. */
+/** A victim of GC, the answers for its valid pages, and what another tier holds of each: nothing, the same data, or newer data. */
 export interface Victim {
   block: number;
-  pages: { index: number; answer: Answer }[];
+  pages: { index: number; answer: Answer; held: number }[];
 }
 
-/** The counters of a run so far. `metrics` are those of a result, by their names. */
-export interface Counters {
-  requests: number;
-  victims: number;
-  simulated_ns: number;
-  host_writes_pages: number;
-  programs_pages: number;
-  waf_host: number | null;
-  response_mean_ns: number | null;
-  response_p99_ns: number | null;
-  metrics: Record<string, unknown> & { gc_copies_pages: number; gc_drops_pages: number };
-}
+/** The numbers of a run so far that go with each picture; see `Lab::numbers` in lab/core/src/lab.rs. */
+const NUMBERS = ["requests", "victims", "host_writes_pages", "programs_pages", "waf_host", "response_mean_ns", "gc_copies_pages", "wasted_pages"] as const;
+export type Numbers = Record<(typeof NUMBERS)[number], number>;
+
+/** The metrics of a run so far, by the names of a result. */
+export type Metrics = Record<string, unknown> & { gc_copies_pages: number; gc_drops_pages: number };
 
 export class Kernel {
   private constructor(private readonly exports: Exports) {}
@@ -65,29 +57,36 @@ export class Kernel {
     return this.checked(this.exports.step(requests));
   }
 
-  counters(): Counters {
-    this.checked(this.exports.counters());
-    return JSON.parse(this.text()) as Counters;
+  numbers(): Numbers {
+    this.checked(this.exports.look(0));
+    const numbers = new Float64Array(this.output().slice().buffer);
+    return Object.fromEntries(NUMBERS.map((name, at) => [name, numbers[at]!])) as Numbers;
   }
 
-  /** A byte for each page, and the pages of a block: in the module's memory, until the next call. */
-  pages(): { bytes: Uint8Array; perBlock: number } {
-    const perBlock = this.checked(this.exports.pages());
-    return { bytes: this.output(), perBlock };
+  metrics(): Metrics {
+    this.checked(this.exports.look(1));
+    return JSON.parse(this.text()) as Metrics;
   }
 
-  /** The last victim since the last call that had valid pages. */
-  lastVictim(): Victim | null {
-    this.checked(this.exports.victims());
-    const words = new Uint32Array(this.output().slice().buffer);
-    let last = -1;
-    for (let at = 0; at < words.length; at += 2 + words[at + 1]!) if (words[at + 1]! > 0) last = at;
-    if (last < 0) return null;
-    const pages = Array.from(words.subarray(last + 2, last + 2 + words[last + 1]!), (word) => ({
-      index: word & 0xffffff,
-      answer: ANSWERS[word >>> 24]!,
+  /** A word for each page, and the pages of a block. */
+  pages(): { words: Uint32Array; perBlock: number } {
+    return this.words(2);
+  }
+
+  /** A word for each page that another tier holds. */
+  held(): Uint32Array {
+    return this.words(3).words;
+  }
+
+  /** The victims since the last call that had valid pages; the last one alone, if no more are asked for. */
+  victims(most = 1): Victim[] {
+    const { words } = this.words(4);
+    const places: number[] = [];
+    for (let at = 0; at < words.length; at += 2 + words[at + 1]!) if (words[at + 1]! > 0) places.push(at);
+    return places.slice(-most).map((at) => ({
+      block: words[at]!,
+      pages: Array.from(words.subarray(at + 2, at + 2 + words[at + 1]!), (word) => ({ index: word & 0xffffff, answer: ANSWERS[(word >>> 24) & 15]!, held: word >>> 28 })),
     }));
-    return { block: words[last]!, pages };
   }
 
   /** Serve what is left; returns the result document as text. */
@@ -103,6 +102,11 @@ export class Kernel {
 
   private output(): Uint8Array {
     return new Uint8Array(this.exports.memory.buffer, this.exports.output(), this.exports.output_length());
+  }
+
+  private words(what: number): { words: Uint32Array; perBlock: number } {
+    const perBlock = this.checked(this.exports.look(what));
+    return { words: new Uint32Array(this.output().slice().buffer), perBlock };
   }
 
   private text(): string {

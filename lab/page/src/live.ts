@@ -21,12 +21,17 @@ let leftOut = 0;
 /** Return the name of the device that an address asks for; null if it asks for none. */
 export const servedDevice = (hash: string): string | null => new URLSearchParams(hash.replace(/^#/, "")).get("live");
 
+/** Show recorded runs, and nothing else: no kernel is needed. */
+export function showRecords(title = "What flash did in a recorded run"): void {
+  document.body.classList.add("records");
+  document.title = $("#question").textContent = title;
+  $<HTMLDetailsElement>("#recorded-run").open = true;
+}
+
 /** Show what a device does, and nothing else. */
 export function watchDevice(name: string): void {
+  showRecords(`${name}: flash at work`);
   document.body.classList.add("live");
-  document.title = `${name}: flash at work`;
-  $("#question").textContent = document.title;
-  $<HTMLDetailsElement>("#recorded-run").open = true;
   $("#live").hidden = false;
   const source = new EventSource("operations");
   // One after the other: to open a table takes a while.

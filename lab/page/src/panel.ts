@@ -1,9 +1,9 @@
 /** The panels of the drives, and the words of the page that go with its choices. */
 
 import type { Drive, Measure } from "./drive";
-import type { Counters, Victim } from "./kernel";
+import type { Metrics, Numbers, Victim } from "./kernel";
 import { $, number } from "./page";
-import { type Choices, SCHEMES, type Side, WORKLOADS, scenario } from "./scenario";
+import { type Choices, SCHEMES, type Side, WORKLOADS, readShare, scenario } from "./scenario";
 
 const SIDES: readonly Side[] = ["left", "right", "own"];
 
@@ -13,6 +13,7 @@ export function panels(): void {
     const panel = $(`#${side}`);
     panel.append($<HTMLTemplateElement>("#drive").content.cloneNode(true));
     panel.querySelector("h2")!.id = `${side}-title`;
+    panel.querySelector("canvas")!.setAttribute("aria-label", `The ${side} drive, at work`);
     if (side === "own") panel.querySelector("[data-focus]")!.removeAttribute("data-focus");
   }
 }
@@ -25,25 +26,28 @@ export function label(choices: Choices): void {
   const titles: Record<Side, [string, string]> = {
     left: [`Left: ${family.left}`, family.leftSays],
     right: [`Right: ${scheme.title}`, scheme.says],
-    own: ["Yours", "the right drive, but your score chooses the victims"],
+    own: ["Yours", "the right drive, but your score chooses the victims: also those of the warm-up, so that it begins with another flash"],
   };
   for (const side of SIDES) {
     const panel = $(`#${side}`);
     [panel.querySelector("h2")!.textContent, panel.querySelector(".says")!.textContent] = titles[side];
-    panel.querySelector("dl")!.innerHTML = rows(family).map(([name, path]) => `<div><dt>${name}</dt><dd data-path="${path}">–</dd></div>`).join("");
+    panel.querySelector<HTMLElement>(".in-vain")!.hidden = family.newer === "";
   }
+  const cells = (path: string): string => SIDES.map((side) => `<td data-side="${side}" data-path="${path}">–</td>`).join("");
+  $("#counters").innerHTML = rows(family).map(([name, path]) => `<tr><th scope="row">${name}</th>${cells(path)}</tr>`).join("");
   $("#slider").textContent = family.slider;
   $<HTMLSelectElement>("#workload").value = choices.workload;
   $<HTMLSelectElement>("#scheme").value = choices.scheme;
   $<HTMLInputElement>("#cache").value = String(choices.cache);
   $("#cache-value").textContent = `${choices.cache} %`;
-  $<HTMLInputElement>("#score").value = choices.score;
+  // Not while it is written.
+  if (document.activeElement !== $("#score")) $<HTMLInputElement>("#score").value = choices.score;
   $<HTMLTextAreaElement>("#toml").value = scenario(choices, "right");
-  $("#workload-says").textContent = `${WORKLOADS[choices.workload].title}: ${WORKLOADS[choices.workload].says}; 3 of 10 requests read`;
+  $("#workload-says").textContent = `${WORKLOADS[choices.workload].title}: ${WORKLOADS[choices.workload].says}; ${readShare(choices.workload)} of requests read`;
   $("#chart-title").textContent = family.chart === "waf" ? "Write amplification: flash pages written for each page that the computer writes" : "Mean response time, in milliseconds";
   const kinds: [string, string][] = [
-    ["free", "erased"], ["valid", family.valid], ["invalid", "invalid: waste"], ["same", family.same], ["newer", family.newer],
-    ["marked", family.marked], ["frame", "the block that GC cleaned last"],
+    ["valid", family.valid], ["newer", family.newer], ["same", family.same], ["invalid", "waste"], ["told", family.told],
+    ["marked", family.marked], ["free", "erased"], ["frame", "the block that GC cleaned last"],
   ];
   $("#legend").innerHTML = kinds.filter(([, says]) => says).map(([kind, says]) => `<li><i class="${kind}"></i>${says}</li>`).join("");
 }
@@ -52,25 +56,33 @@ export function label(choices: Choices): void {
 function rows({ chart, rows }: { chart: Measure; rows: readonly (readonly [string, string])[] }): (readonly [string, string])[] {
   const waf = ["write amplification", "waf_host"] as const;
   const response = ["mean response time", "response_mean_ns"] as const;
-  return chart === "waf" ? [waf, ...rows, response] : [response, ...rows];
+  return [...(chart === "waf" ? [waf, ...rows, response] : [response, ...rows]), ["victims of GC", "victims"], ["of the last one", "last"]];
+}
+
+/** Write the copies of a drive, and those in vain: of the victim that is shown, or of the run so far. */
+export function tellCopies(side: Side, { copied, wasted }: { copied: number; wasted: number }, which: string): void {
+  const panel = $(`#${side}`);
+  panel.querySelector(".copied")!.textContent = number(copied);
+  panel.querySelector(".wasted")!.textContent = number(wasted);
+  panel.querySelector(".which")!.textContent = which;
 }
 
 /** Write the counters of a drive; `isStill` if a reader has time to have them read aloud. */
 export function tellCounters(side: Side, drive: Drive, choices: Choices, isStill: boolean): void {
   const panel = $(`#${side}`);
-  for (const cell of panel.querySelectorAll<HTMLElement>("dd")) cell.textContent = valueOf(drive.counters, cell.dataset["path"]!);
+  const [numbers, metrics] = [drive.numbers(), drive.metrics()];
   const became = said(drive.lastVictim);
-  panel.querySelector(".became")!.textContent = became;
-  if (!isStill) return;
-  const facts = [...panel.querySelectorAll("dl > div")].map((row) => row.textContent).join("; ");
-  panel.querySelector("canvas.drive")!.setAttribute("aria-label", `The ${side} drive, ${WORKLOADS[choices.workload].title}: ${shares(drive)}`);
-  panel.querySelector("canvas.victim")!.setAttribute("aria-label", `Its last victim: ${became}. ${facts}`);
+  for (const cell of document.querySelectorAll<HTMLElement>(`#counters [data-side="${side}"]`)) {
+    const path = cell.dataset["path"]!;
+    cell.textContent = path === "last" ? became : valueOf(numbers, metrics, path);
+  }
+  if (isStill) panel.querySelector("canvas")!.setAttribute("aria-label", `The ${side} drive, ${WORKLOADS[choices.workload].title}: ${shares(drive)}. Its last victim: ${became}.`);
 }
 
 /** Return a counter as the page writes it. */
-function valueOf(counters: Counters, path: string): string {
-  const value = path in counters ? counters[path as keyof Counters] : path.split(".").reduce<unknown>((one, name) => (one as Record<string, unknown> | undefined)?.[name], counters.metrics);
-  if (typeof value !== "number") return "–";
+function valueOf(numbers: Numbers, metrics: Metrics, path: string): string {
+  const value = path in numbers ? numbers[path as keyof Numbers] : path.split(".").reduce<unknown>((one, name) => (one as Record<string, unknown> | undefined)?.[name], metrics);
+  if (typeof value !== "number" || Number.isNaN(value)) return "–";
   if (path.endsWith("_ns")) return `${(value / 1e6).toFixed(2)}\u00a0ms`;
   if (path.endsWith("ratio")) return `${(100 * value).toFixed(1)}\u00a0%`;
   return path.startsWith("waf") ? value.toFixed(2) : number(value);
@@ -78,18 +90,20 @@ function valueOf(counters: Counters, path: string): string {
 
 /** Return the shares of a drive's pages, in words. */
 function shares(drive: Drive): string {
-  const { bytes } = drive.pages();
-  const count = (state: number): string => `${Math.round((100 * bytes.filter((byte) => (byte & 3) === state).length) / bytes.length)} %`;
-  return `${count(2)} of its pages are valid, ${count(1)} invalid, ${count(0)} erased`;
+  const { words } = drive.pages();
+  const count = (...states: number[]): string => `${Math.round((100 * words.filter((word) => states.includes(word & 3)).length) / words.length)} %`;
+  return `${count(2)} of its pages are valid, ${count(1, 3)} invalid, ${count(0)} erased`;
 }
 
 /** Return what became of a victim, in words. */
 export function said(victim: Victim | null): string {
   if (victim === null) return "none yet";
   const count = (answer: string): number => victim.pages.filter((page) => page.answer === answer).length;
+  const wasted = victim.pages.filter(({ answer, held }) => held === 2 && (answer === "copied" || answer === "fast")).length;
   const [copied, dropped, buffer, fast, moved] = [count("copied"), count("dropped"), count("from-buffer"), count("fast"), count("moved-in")];
   return [
     `${copied} pages copied`,
+    wasted > 0 ? `${wasted} copied in vain: newer data waits already` : "",
     moved > 0 ? `${moved} moved into the cache` : "",
     dropped > 0 ? `${dropped} dropped: the cache has them` : "",
     buffer > 0 ? `${buffer} with newer data from the buffer` : "",
@@ -98,13 +112,13 @@ export function said(victim: Victim | null): string {
 }
 
 /** Return what the right drive comes to beside the left one, in words. */
-export function compared(left: Counters, right: Counters, chart: Measure): string {
+export function compared(left: Numbers, right: Numbers, chart: Measure): string {
   if (right.requests === 0) return "Nothing is measured yet";
-  const [one, other] = chart === "waf" ? [left.programs_pages, right.programs_pages] : [left.response_mean_ns ?? 0, right.response_mean_ns ?? 0];
+  const [one, other] = chart === "waf" ? [left.programs_pages, right.programs_pages] : [left.response_mean_ns || 0, right.response_mean_ns || 0];
   const share = one > 0 ? Math.round((100 * Math.abs(one - other)) / one) : 0;
   if (chart === "waf") {
     if (one === other) return "Both drives have written the same number of flash pages";
-    return `The right drive has written ${number(Math.abs(one - other))} ${one > other ? "fewer" : "more"} flash pages than the left: ${share}\u00a0%`;
+    return `The right drive has written ${share}\u00a0% ${one > other ? "fewer" : "more"} flash pages: it cleaned ${number(right.victims)} blocks, the left one ${number(left.victims)},`;
   }
   return `A request takes ${(other / 1e6).toFixed(2)} ms on the right, ${(one / 1e6).toFixed(2)} ms on the left: ${share}\u00a0% ${one >= other ? "less" : "more"}`;
 }

@@ -1,6 +1,7 @@
 /** The drives of the page as scenarios: small enough to be seen whole. */
 
 import type { Measure } from "./drive";
+import words from "./words.json";
 
 /** The choices of the page. The address has them all, and the number of requests served. */
 export interface Choices {
@@ -20,31 +21,28 @@ export const WORKLOADS = {
     says: "8 of 10 requests go to a fifth of the pages",
     toml: 'generator = { name = "hot-cold", zones = [{ traffic = "80%", space = "20%" }, { traffic = "20%", space = "80%" }] }',
   },
+  reads: {
+    title: "mostly reads, hot and cold",
+    says: "as hot and cold, but",
+    toml: 'generator = { name = "hot-cold", zones = [{ traffic = "80%", space = "20%" }, { traffic = "20%", space = "80%" }] }',
+  },
   zipf: { title: "a few favourites", says: "a law of popularity, as in many caches", toml: 'generator = { name = "zipf", exponent = 0.9 }' },
   database: { title: "a recorded database", says: "pgbench on PostgreSQL: the recorded requests of one in 108 of its pages, again and again; its commits flush, which empties volatile buffers", toml: "" },
 } as const;
 export type WorkloadName = keyof typeof WORKLOADS;
 
-/** The drives that a scheme is compared with, and how the page speaks of them. */
-interface Family {
-  /** What the page is about, in one sentence. */
-  question: string;
-  /** What the slider sets, and what that does. */
-  slider: string;
-  left: string;
-  leftSays: string;
-  /** What a reader needs to know who has never heard of it, after what garbage collection is. */
-  lead: string;
-  chart: Measure;
-  /** What is said of other valid pages. */
-  valid: string;
-  /** What is said of a page whose data another tier holds, or holds in a newer version, and of one of which GC knows that; empty
-   * where there is none. */
-  same: string;
-  newer: string;
-  marked: string;
-  /** Counters beside a drive: what they are called, and their paths in the metrics. */
-  rows: readonly (readonly [string, string])[];
+/** The share of a generated workload's requests that read. */
+export const readShare = (workload: WorkloadName): string => (workload === "reads" ? "90%" : "30%");
+
+/** How the page speaks of the drives of a family: its question, what the slider sets, the left drive, what a reader needs to know who
+ * has never heard of it; what is said of a valid page, and of one whose data another tier holds, or holds in a newer version, of one
+ * that is waste by early knowledge, and of what GC knows (empty where there is none of it); the tier below the blocks (empty if it is
+ * not drawn); and the counters with their paths in the metrics. */
+type Words = Omit<(typeof words)["cdm"], "chart" | "rows"> & { chart: Measure; rows: readonly (readonly [string, string])[] };
+const WORDS = words as unknown as Record<keyof typeof words, Words>;
+
+/** The drives of a family of schemes, and its words. */
+interface Family extends Words {
   /** The left drive's own scheme. */
   scheme: (slider: number) => string;
   /** Where the name of the right drive's scheme goes. */
@@ -59,17 +57,7 @@ const FILLED = '[precondition]\nfill = "random"\nrandom_passes = 1.0\n';
 const cooperates = (scheme: string): string => `cooperation = "${scheme}"`;
 
 const cdm: Family = {
-  question: "Both drives write the same data. The right one asks the cache before it copies.",
-  lead: "Such copies cost time and wear flash out. Many are needless, because the drive's cache holds the same page: either newer data, so that the page in flash is waste already (orange), or the same data, so that GC may drop it (green). The left drive copies both; the right one copies neither. What is not copied leaves room, so that GC also runs less often: the copies differ by more than the pages that were spared.",
-  slider: "Size of the cache",
-  left: "GC does not ask the cache",
-  leftSays: "every valid page of a victim is copied",
-  chart: "waf",
-  valid: "valid",
-  same: "valid, and the cache has the same data",
-  newer: "valid, but the cache has newer data",
-  marked: "hatched: GC knows that",
-  rows: [["pages copied by GC", "gc_copies_pages"], ["spared: newer in the cache", "gc_spared_pages"], ["spared: same in the cache", "gc_drops_pages"], ["of these, written later", "drop_rewrites_pages"]],
+  ...WORDS.cdm,
   scheme: (cache) => `cooperation = "none"\n[cache]\nsize = "${cache}%"\n`,
   named: (scheme, cache) => `${cooperates(scheme)}\n[cache]\nsize = "${cache}%"\n`,
   spare: '{ share = "15%", definition = "over_provisioning" }',
@@ -80,28 +68,12 @@ const buffers = (cache: number): string =>
   `[cache]\nsize = "2%"\nvolatile = true\nread_allocate = false\n[host_buffer]\nsize = "${cache * BUFFER_KIB_PER_CENT}KiB"\ndirty_age_max = "1000000s"\n`;
 const shadow: Family = {
   ...cdm,
-  question: "Both drives write the same data. The right one knows which pages will soon be written again.",
-  left: "GC does not ask the buffers",
-  lead: "A page whose newer data already waits in a write buffer is a shadow: its copy will be waste very soon.",
-  slider: "Size of the host's write buffer",
-  same: "valid, and a buffer has the same data",
-  newer: "a shadow: still valid, but newer data waits in a buffer",
-  rows: [["pages copied by GC", "gc_copies_pages"], ["of them to fast blocks", "shadows.fast_pages"], ["older twins discarded", "shadows.discarded_twins_pages"]],
+  ...WORDS.shadow,
   scheme: (cache) => `cooperation = "none"\n${buffers(cache)}`,
   named: (scheme, cache) => `${cooperates(scheme)}\n${buffers(cache)}`,
 };
 const hybrid: Family = {
-  question: "Both drives are a flash cache before the same disk. The right one caches less, to have room for garbage collection.",
-  lead: "The fuller flash is, the more it copies, and requests wait. A flash cache has a choice that a drive has not: it may hold less. Then the slow disk is asked more often, and GC copies less.",
-  slider: "Space that the left drive leaves to GC",
-  left: "a fixed share (FP-FCL)",
-  leftSays: "as much is cached as the slider leaves",
-  chart: "response",
-  valid: "valid, and newer than on the disk",
-  same: "valid, and the disk has the same data",
-  newer: "",
-  marked: "",
-  rows: [["write amplification", "waf_host"], ["pages copied by GC", "gc_copies_pages"], ["found in flash", "cache.hit_ratio"]],
+  ...WORDS.hybrid,
   scheme: (left) => `[hybrid]\nscheme = { name = "fp-fcl", caching = "${100 - left}%" }\n${DISK}`,
   named: (scheme) => `[hybrid]\nscheme = "${scheme}"\n${DISK}`,
   spare: '{ share = "8%", definition = "spare_of_physical" }\nsummary = "on"\nshared_streams = [["host", "evict", "gc"]]',
@@ -118,7 +90,7 @@ model = { name = "constant", capacity = "24MiB" }
 `;
 
 export const SCHEMES = {
-  cdm: { title: "CDM", says: "Cooperative Data Management: GC copies no page that the cache holds", family: cdm },
+  cdm: { title: "CDM", says: "Rings: the cache has told of its newer data, so nobody copies the old. Green drops to the cache, which has the same.", family: cdm },
   "cdm-consistent": { title: "CDM, crash-consistent", says: "the same, and a power cut finds whole commits", family: cdm },
   "cdm-overwrites": { title: "CDM, overwrites alone", says: "flash learns at once that the cache holds newer data", family: cdm },
   "cdm-removable": { title: "CDM, removable pages alone", says: "only pages that are clean in the cache are dropped", family: cdm },
@@ -141,6 +113,9 @@ const BUFFER_KIB_PER_CENT = Math.round((BLOCKS * PAGES_PER_BLOCK * 4) / 100);
 
 export const FIRST: Choices = { workload: "hot-cold", scheme: "cdm", cache: 10, score: "", seed: 1 };
 
+/** The page opens where GC has been at work for a while. */
+export const FIRST_REQUESTS = 6000;
+
 /** The drives of the page. */
 export type Side = "left" | "right" | "own";
 
@@ -152,7 +127,7 @@ export function scenario(choices: Choices, side: Side, requests = 4_000_000_000)
   const isDatabase = choices.workload === "database";
   const workload = isDatabase
     ? `[workload]\ntrace = ["${DATABASE}"]\nremap = "dense"\nrepeat = 1_000_000\nrequests_max = ${requests}\n`
-    : `[workload.synthetic]\nrequests = ${requests}\nread_share = "30%"${family.space}\n${WORKLOADS[choices.workload].toml}\n`;
+    : `[workload.synthetic]\nrequests = ${requests}\nread_share = "${readShare(choices.workload)}"${family.space}\n${WORKLOADS[choices.workload].toml}\n`;
   return `name = "lab"
 seed = ${choices.seed}
 ${scheme}

@@ -55,7 +55,10 @@ async function take(files: readonly File[]): Promise<void> {
       $("#recording-problem").textContent = `${file.name}: ${(error as Error).message}`;
     }
   }
-  if (operations === null) return;
+  if (operations === null) {
+    if (victims !== null) $("#recording-problem").textContent = "These are decisions of GC: the file of operations is needed as well.";
+    return;
+  }
   whole = operations.end.reduce((last, end) => Math.max(last, end), 1);
   [from, to] = [0, whole];
   looked = -1;

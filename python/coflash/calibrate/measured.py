@@ -147,7 +147,10 @@ def read_csv(
     Raises:
         CoflashError: The file cannot be read, a column is unknown, or a cell is missing or absurd.
     """
-    points = _points(file, csv.reader(io.StringIO(text_of(file)), skipinitialspace=True))
+    text = text_of(file)
+    header = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
+    separator = max(",;\t|", key=header.count)
+    points = _points(file, csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True))
     return Measured(name or file.stem, tuple(points), capacity_bytes, source, sheet)
 
 

@@ -22,7 +22,7 @@ _PANELS = {
     "Study": "lab results compare report validity evaluate calibrate reproduce study truth",
     "Traces": "trace",
     "Devices": "serve explore device",
-    "Help": "scenario keys policies",
+    "Help": "scenario keys policies cite",
 }
 """The commands of each panel of the help."""
 

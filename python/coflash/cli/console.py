@@ -26,12 +26,25 @@ if TYPE_CHECKING:
 STANDARD_OUTPUT = Path("-")
 
 
-def scenario_with(name: str, assignments: list[str] | None, read: list[str] | None = None) -> Scenario:
-    """Load a scenario and apply `--set` and `--read`.
+def scenario_with(
+    name: str,
+    assignments: list[str] | None,
+    read: list[str] | None = None,
+    fio: Path | None = None,
+    trace: list[str] | None = None,
+    scale: str | None = None,
+) -> Scenario:
+    """Load a scenario and apply `--set`, `--read`, `--fio`, beside which no `--trace` may be given, and `--scale`.
 
     Raises:
-        CoflashError: There is no such scenario, or an assignment is wrong.
+        CoflashError: There is no such scenario, an assignment is wrong, there are two workloads, or the scenario, or
+            the trace that it would replay, cannot be scaled.
     """
+    if scale is not None:
+        return scenario_with(name, assignments, read, fio, trace).replaying(trace or []).scaled(scale)
+    if fio is not None:
+        check_effect({"--trace": trace}, "beside --fio, whose jobs make the requests")
+        return scenario_with(name, assignments, read).with_jobs(str(fio))
     pairs = assigned("--set", assignments, "cache.size=64MiB")
     pairs += [(f"workload.trace_options.{key}", value) for key, value in trace_options(read).items()]
     scenario = Scenario.load(name)
@@ -44,13 +57,10 @@ def scenario_with(name: str, assignments: list[str] | None, read: list[str] | No
     return changed
 
 
-def scaled(scenario: Scenario, scale: str | None, trace: Iterable[str] | None = None) -> Scenario:
-    """Apply `--scale`.
-
-    Raises:
-        CoflashError: The scenario, or the trace that it would replay, cannot be scaled.
-    """
-    return scenario if scale is None else scenario.replaying(list(trace or ())).scaled(scale)
+def jobs_apart(trace: list[str] | None) -> tuple[Path | None, list[str] | None]:
+    """Return the job file of fio among the files of `--trace`, which ends in .fio, and the others; None for none."""
+    jobs = [file for file in trace or () if file.endswith(".fio")]
+    return (Path(jobs[0]), [file for file in trace or () if file != jobs[0]] or None) if jobs else (None, trace)
 
 
 def check_effect(given: Mapping[str, Any], why: str) -> None:

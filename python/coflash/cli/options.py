@@ -12,7 +12,7 @@ Options:
     vary: `--vary KEY=VALUES` Values of a key: a,b,c or 1..8 or 10..50:10 or 64MiB..1GiB*2. May be repeated.
     seeds: `--seeds N 1..` Runs of each point, each with its own seed, for intervals.
     trace: `--trace FILE` Replay this trace, a path or a URL; - is the standard input. Repeat it for a trace of several
-        files.
+        files. Or a job file of fio, which ends in .fio.
     read: `--read KEY=VALUE` How a trace is read, a key of workload.trace_options: format=msr, on_error=skip,
         units.size=4KiB, or columns=time:us,op,offset:sectors,size:bytes (auto finds them). May be repeated.
     requests: `--requests -n N 1..9223372036854775807` The number of requests.

@@ -17,6 +17,7 @@ from coflash.cli.console import (
     check_json,
     end_if_failed,
     errors,
+    jobs_apart,
     noted,
     notes,
     output,
@@ -228,7 +229,9 @@ def _ask(
     for name in {"vary", "over"} & given.keys():
         given[name] = values_by_key(given[name] or ())
     for name in {"scenario", "drive"} & given.keys():
-        given[name] = scenario_with(given[name], given.pop("assignments"), given.pop("read", None))
+        fio, given["trace"] = (None, given["trace"]) if name == "drive" else jobs_apart(given.get("trace"))
+        read = given.pop("read", None)
+        given[name] = scenario_with(given[name], given.pop("assignments"), read, fio, given["trace"])
     if "out" in given:
         given["progress"] = not quiet
     with noted():

@@ -7,8 +7,8 @@ from typing import Literal
 
 import typer
 
+from coflash._core import CoflashError
 from coflash.cli.console import check_effect, notes
-from coflash.files import atomic_write, kinds
 from coflash.measures.catalogue import named
 
 Form = Literal["html", "pdf", "svg", "png"]
@@ -35,22 +35,19 @@ def report(
         by: `--by KEY` For figures: the key of the lines.
     """
     # Slow to import, and no other command needs it.
-    from coflash.report import Subject, report_html
+    from coflash.report import Subject, check_page, write_report
 
-    options = {
-        "--measure": metrics,
-        "--over": over,
-        "--by": by,
-    }
+    options = {"--measure": metrics, "--over": over, "--by": by}
     if format == "html":
         why = "on a page, which draws any measure over any key; --format pdf, svg or png makes figures"
         check_effect(options, why)
-        file = output or Path("report.html")
-        atomic_write.check_file(file, kinds.REPORT)
+        check_page(file := output or Path("report.html"))
+    elif output and output.suffix.lower() in {".html", ".pdf", ".svg", ".png"}:
+        raise CoflashError(f"--out: {output} was given; with --format {format} a folder is allowed, such as figures")
     subject = Subject.read(results, where or ())
     notes(subject.remarks)
     if format == "html":
-        atomic_write.write_file(file, report_html(subject))
+        write_report(subject, file)
         typer.echo(file)
         return
     from coflash.figures.publication import METRICS, write_figures  # a page needs none

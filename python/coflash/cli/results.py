@@ -25,6 +25,7 @@ from coflash.quantity import change, number_in, show_change
 from coflash.quantity import show as shown_as
 from coflash.results.database import Results, check_table, export_table, json_rows, results, results_at
 from coflash.results.differences import METHOD, differences_table, notes_on_seeds
+from coflash.results.fio_json import fio_json
 from coflash.results.result import DOCUMENT, Result
 from coflash.results.store import store_at
 from coflash.results.tables import runs_beside, runs_table
@@ -163,7 +164,7 @@ def _named(runs: list[str], folder: str, where: list[str]) -> Results:
 
 
 def _jobs(first: str, second: str) -> TextTable:
-    from coflash.calibrate.fio_json import beside, fio_json, read_fio_json
+    from coflash.calibrate.fio_beside import beside, read_fio_json  # slow to import
 
     documents = [fio_json(Result.load(run)) if Path(run).is_dir() else read_fio_json(run) for run in (first, second)]
     table = TextTable(["job", "measure", first, second, "difference"], "llr")
@@ -174,7 +175,7 @@ def _jobs(first: str, second: str) -> TextTable:
 
 
 def _log(folder: str, file: str, capacity: str | None) -> TextTable:
-    from coflash.calibrate.nvme_fdp import beside_log, read_fdp_log, remarks_of
+    from coflash.calibrate.nvme_fdp import beside_log, read_fdp_log, remarks_of  # its package is slow to import
 
     log, result = read_fdp_log(Path(file)), Result.load(folder)
     least = result.scenario.core.exported_bytes()

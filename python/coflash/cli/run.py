@@ -15,15 +15,16 @@ from coflash.cli.console import (
     check_effect,
     check_json,
     errors,
+    jobs_apart,
     notes,
     output,
     say,
-    scaled,
     scenario_with,
     write_json,
 )
 from coflash.files import atomic_write, remote
 from coflash.files.digest import is_there_once
+from coflash.results.fio_json import fio_text
 from coflash.results.identity import Identity
 from coflash.results.result import FILES, Result, check_place
 from coflash.runs.checkpoint import SECONDS, Checkpoint
@@ -56,7 +57,7 @@ def run(
     """Simulate a scenario and show its measures.
 
     Options:
-        fio: `--fio FILE` Run the jobs of this job file of fio (workload.fio).
+        fio: `--fio FILE` Run the jobs of this job file of fio (workload.fio), whatever its name.
         out: `--out -o DIR` Write the result to this folder or URL: JSON, TOML, Parquet.
         warm: `--warm FILE` Start from this warm device, which 'coflash warm' wrote.
         operations: `--operations FILE` Write each flash operation to this Parquet file.
@@ -67,11 +68,9 @@ def run(
         minutes: `--checkpoint MINUTES 0..1000000` Keep what the run has become every 10 minutes, or at this interval,
             and on Control-C, in a hidden file beside a local --out; the same command goes on from there. 0: never.
     """
-    chosen = scenario_with(scenario, assignments, read)
-    if fio is not None:
-        check_effect({"--trace": trace}, "beside --fio, whose jobs make the requests")
-        chosen = chosen.with_jobs(str(fio))
-    chosen = scaled(chosen, scale, trace)
+    if fio is None:
+        fio, trace = jobs_apart(trace)
+    chosen = scenario_with(scenario, assignments, read, fio, trace, scale)
     workload = chosen.to_dict()["workload"]
     if not (trace or workload["trace"] or workload["like"]):
         check_effect({"--read": read}, "without a trace; --trace names one")
@@ -152,10 +151,9 @@ def _check_same(out: str, scenario: Scenario, trace: list[str]) -> None:
 
 def _written(result: Result, form: str) -> str:
     """Return a result in one of the forms of --json."""
-    from coflash.calibrate.fio_json import fio_text
-    from coflash.calibrate.nvme_fdp import fdp_text
-
     if form == "nvme-fdp":
+        from coflash.calibrate.nvme_fdp import fdp_text  # its package is slow to import
+
         return fdp_text(result)
     return result.to_json() if form == "coflash" else fio_text(result, bins=form == "fio-json+")
 

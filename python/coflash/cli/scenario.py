@@ -8,12 +8,7 @@ from pathlib import Path
 import typer
 
 from coflash._core import CoflashError
-from coflash.cli.console import (
-    scaled,
-    scenario_with,
-    show_json,
-    show_table,
-)
+from coflash.cli.console import scenario_with, show_json, show_table
 from coflash.cli.options import Group
 from coflash.files import atomic_write, kinds
 from coflash.imports import imported
@@ -39,7 +34,9 @@ def list_(as_json: bool = False) -> None:
 @app.command()
 def show(scenario: str, assignments: list[str] | None = None, scale: str | None = None, as_json: bool = False) -> None:
     """Print a scenario with every default written out."""
-    chosen = scaled(scenario_with(scenario, assignments), scale)
+    chosen = scenario_with(scenario, assignments)
+    if scale is not None:
+        chosen = chosen.scaled(scale, measured=bool(chosen.workload_key))
     if as_json:
         show_json(chosen.to_dict())
     else:

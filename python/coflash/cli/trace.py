@@ -21,6 +21,7 @@ from coflash.files.digest import check_lasting
 from coflash.quantity import Unit, change, counted, show, show_change
 from coflash.runs.progress import shown
 from coflash.text_table import TextTable
+from coflash.trace.survey import survey as surveyed
 from coflash.trace.trace_info import MissRatioCurves
 
 app = Group(no_args_is_help=True)
@@ -76,6 +77,20 @@ def info(
     show_table(table)
     for file in written:
         say(str(file))
+
+
+@app.command()
+def survey(table: Path, trace: list[str]) -> None:
+    """Describe many traces in one table: a row for each file; rows of files that are the same are kept.
+
+    Options:
+        table: `TABLE` The Parquet file to write.
+        trace: `FILE|DIR...` The traces; a folder stands for all its files.
+    """
+    rows_of = surveyed(trace, table)
+    bad = sum(map(bool, rows_of["error"]))
+    unread = f", {bad:,} of which cannot be read: see its column error" if bad else ""
+    say(f"{table}: {counted(len(rows_of), 'trace')}{unread}")
 
 
 def _curves(

@@ -20,16 +20,8 @@ def _commit() -> str:
     """Return the commit of the repository that the package lies in, or else the one that the wheel was made of."""
     if not (_SOURCE / ".git").exists():
         return f"commit {COMMIT[:12]}" if COMMIT else "no commit known"
-    command = [
-        "git",
-        "-C",
-        str(_SOURCE),
-        "describe",
-        "--always",
-        "--dirty=, with changes",
-        "--abbrev=12",
-        "--exclude=*",
-    ]
+    options = ["--always", "--dirty=, with changes", "--abbrev=12", "--exclude=*"]
+    command = ["git", "-C", str(_SOURCE), "describe", *options]
     try:
         shown = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - a fixed command
         return f"commit {shown.stdout.strip()}"

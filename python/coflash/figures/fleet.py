@@ -28,21 +28,11 @@ def draw(
         form: The format.
     """
     names = [f"{name} ({counted(len(each), 'volume')})" for name, each in zip(designs, found, strict=True)]
+    less = Axis(f"less than {designs[0]}", "share")
+    panels = (names, found, Axis(measure.label, measure.unit), ()), (names[1:], saved[1:], less, [(0.0, "")])
     styles, shares = looks(names, markers=False), Axis("share of volumes", "share", low=0, high=1)
-    values = [row for name, each in zip(names, found, strict=True) for row in ecdf(each.values(), name)]
-    less = [row for name, each in zip(names[1:], saved[1:], strict=True) for row in ecdf(each.values(), name)]
-    return picture(
-        [
-            lines(values, Axis(measure.label, measure.unit), shares, styles=styles, step=True, inches=_INCHES),
-            lines(
-                less,
-                Axis(f"less than {designs[0]}", "share"),
-                shares,
-                styles=styles,
-                step=True,
-                rules=[(0.0, "")],
-                inches=_INCHES,
-            ),
-        ],
-        form,
-    )
+    charts = []
+    for shown, values, axis, rules in panels:
+        rows = [row for name, each in zip(shown, values, strict=True) for row in ecdf(each.values(), name)]
+        charts.append(lines(rows, axis, shares, styles=styles, step=True, rules=rules, inches=_INCHES))
+    return picture(charts, form)

@@ -14,9 +14,13 @@ from coflash.results.result import Result
 from coflash.results.why import Why
 
 _ROW_INCHES = 0.24
-_STYLES = {"total": Look(palette.LINES[4]), "less": Look(palette.LINES[2]), "more": Look(palette.LINES[7])}
-_FAR = 20
-"""The ratio of two totals from which the smaller one cannot be seen on a linear axis."""
+_STYLES = {
+    "total": Look(palette.LINES[4]),
+    "better": Look(palette.LINES[2]),
+    "worse": Look(palette.LINES[7]),
+    "": Look("#b9c0c7"),
+}
+"""The colours of totals, and of shares that are better, worse, or neither: their interval has zero in it."""
 _SHARES = "Right: shares of the parts, each the mean effect over all orders of adding them (Shapley)."
 
 
@@ -59,41 +63,29 @@ def draw(
 
 
 def _waterfall(explained: Measure, whys: Sequence[Why], bound: float | None, inches: tuple[float, float]) -> Chart:
-    ends = [end.mean for why in whys for end in (why.base, why.whole) if end.mean] + ([bound] if bound else [])
-    least, most = min(ends, default=0.0), max(ends, default=0.0)
-    is_log = most > _FAR * least > 0
-    floor = least / 3 if is_log else 0.0
-    rows = [row for why in whys for row in _rows(why, explained, least if is_log else None, floor)]
+    rows = [row for why in whys for row in _rows(why, explained)]
     rows = [{**row, "row": place, "label": row["row"]} for place, row in enumerate(rows)]
-    label = f"{explained.label}, logarithmic" if is_log else explained.label
-    axis = Axis(label, explained.unit, *((10, floor, most * (most / least) ** 0.3) if is_log else ()))
     goal = [] if bound is None else [(bound, f"goal: {show(bound, explained.unit)}")]
+    axis = Axis(explained.label, explained.unit)
     return bars(rows, axis, styles=_STYLES, legend=False, rules=goal, inches=inches)
 
 
-def _rows(why: Why, explained: Measure, beside: float | None, floor: float) -> Iterator[Row]:
-    """Yield the rows of a difference; on a logarithmic axis what is below the floor is not drawn."""
+def _rows(why: Why, explained: Measure) -> Iterator[Row]:
+    """Yield the rows of a difference: a bar for each total, and for each share one from where the last one ended."""
     at = why.base.mean or 0.0
     totals = ((why.before, why.base), (why.after, why.whole))
     parts = [(name, 0.0, each, "total") for name, each in totals]
     for part, share in why.shares.items():
-        parts.insert(-1, (part, at, share, "less" if (share.mean or 0.0) < 0 else "more"))
-        at += share.mean or 0.0
+        by, half = share.mean or 0.0, share.half_width or 0.0
+        parts.insert(-1, (part, at, share, explained.verdict(by if abs(by) > half else None)))
+        at += by
     for name, begin, each, kind in parts:
         by, half = each.mean or 0.0, each.half_width or 0.0
-        text = show(by, explained.unit) if kind == "total" else signed(by, explained.unit, beside)
-        low, high = max(begin + by - half, floor), begin + by + half
-        start, end = max(begin, floor), max(begin + by, floor)
+        text = show(by, explained.unit) if kind == "total" else signed(by, explained.unit)
+        low, high = begin + by - half, begin + by + half
         spread = {"low": low, "high": high} if half else {}
-        yield {
-            "row": name,
-            "from": start,
-            "to": end,
-            "name": kind,
-            "text": text,
-            "end": max(start, end, high),
-            **spread,
-        }
+        end = max(begin, begin + by, high)
+        yield {"row": name, "from": begin, "to": begin + by, "name": kind, "text": text, "end": end, **spread}
 
 
 def _per_write(run: Result, cause: str) -> float:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from coflash._core import CoflashError
-from coflash.imports.imported import Imported, Parameters, percent, table, time_ns
+from coflash.imports.imported import Imported, Parameters, another_device, no_counterpart, percent, table, time_ns
 from coflash.imports.shell import Script
 
 _OPTION = re.compile(r'(?:^|[\s,"])([\w.]+)=([^\s,"]+)', re.MULTILINE)
@@ -23,7 +23,6 @@ _KNOWN = {*_READ.split(), *(name for name, *_ in table("FEMU")[0])}
 _VICTIMS = {name: name for name in ("greedy", "random", "cost-benefit", "fifo")} | {"d-choice": "d-choices"}
 _FDP_VICTIMS = {"0": "greedy", "1": "cost-benefit", "2": "random"}
 _CELLS = {"0": None, "1": "slc", "2": "mlc", "3": "tlc", "4": "qlc"}
-_MODES = {"0": "Open-Channel", "2": "no flash", "3": "zones", "4": "computational storage", "5": "keys and values"}
 _SUPERBLOCK = ("channels", "chips_per_channel", "planes_per_die", "pages_per_block")
 _SECTOR_BYTES = 512
 
@@ -37,14 +36,16 @@ def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
     """Read the options of a script.
 
     Raises:
-        CoflashError: A value cannot be used.
+        CoflashError: The drive is of another kind, or a value cannot be used.
     """
     del profile
     file, text = next(iter(texts.items()))
     options, remarks = _options(text)
     given = Parameters(str(file), options)
-    if mode := _MODES.get(options.get("femu_mode", "1")):
-        remarks.append(f"femu_mode = {options['femu_mode']} is {mode}; what is written here is FEMU's black-box drive.")
+    mode = given.text("femu_mode", "2")
+    if mode != "1":
+        kind = no_counterpart("FEMU").get(f"femu_mode={mode}", "not known before the script runs: set it")
+        raise another_device(file, f"femu_mode = {mode} (its default is 2) is {kind}", "femu_mode = 1, a black box")
     page = given.whole("secsz", 512) * given.whole("secs_per_pg", 8)
     transfer = given.number("ch_xfer_lat", 0) or given.number("pg_xfer_lat", 0)
     values: dict[str, Any] = {
@@ -52,10 +53,7 @@ def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
         **given.taken("FEMU"),
         "flash.page_size": f"{page}B",
         "timing.sector_transfer": time_ns(transfer * _SECTOR_BYTES / page),
-        "timing.channel": "shared",
-        "ftl.pools": "device",
-        "gc.victim": _one_of(given, "gc_policy", "greedy", _VICTIMS),
-        "precondition.fill": "none",
+        "gc.victim": given.one_of("gc_policy", _VICTIMS, "greedy"),
     }
     superblock = math.prod(values[f"flash.{part}"] for part in _SUPERBLOCK) * page
     blocks = values["flash.blocks_per_plane"]
@@ -73,7 +71,7 @@ def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
     values |= _memory(given, page, remarks)
     if given.switch("fdp"):
         values |= _fdp(given, blocks, remarks)
-    if cell := _one_of(given, "nand_cell_type", "0", _CELLS):
+    if cell := given.one_of("nand_cell_type", _CELLS, "0"):
         values["flash.cell"] = cell
         remarks.append("nand_cell_type has array times of its own; here they are pg_rd_lat, pg_wr_lat, blk_er_lat.")
     if given.switch("pe_suspend"):
@@ -122,7 +120,7 @@ def _memory(given: Parameters, page: int, remarks: list[str]) -> dict[str, Any]:
         return {"cache.size": f"{max(1, round(buffer)) * page}B", "cache.policy": "lru", **of_buffer}
     if cache := given.whole("read_cache_mb", 0, least=0):
         remarks.append("read_cache_mb is a cache for reads; here writes go past it.")
-        policy = _one_of(given, "cache_evict", "clock", {name: name for name in ("lru", "clock", "arc")})
+        policy = given.one_of("cache_evict", {name: name for name in ("lru", "clock", "arc")}, "clock")
         return {"cache.size": f"{cache}MiB", "cache.policy": policy, "cache.write_allocate": False}
     return {}
 
@@ -142,17 +140,10 @@ def _fdp(given: Parameters, blocks: int, remarks: list[str]) -> dict[str, Any]:
             "shares": ["100%"],
             "idle": "open",
         },
-        "gc.victim": _one_of(given, "gc_strategy", "0", _FDP_VICTIMS),
+        "gc.victim": given.one_of("gc_strategy", _FDP_VICTIMS, "0"),
     }
     if given.whole("fdp.nru", blocks) != blocks:
         remarks.append("fdp.nru: a reclaim unit is a superblock, of which there are as many as blocks in a plane.")
     if size := re.fullmatch(r"([1-9]\d*)([KMG]?)i?B?", given.text("fdp.runs", "")):
         values["ftl.reclaim_unit"] = f"{int(size[1]) << {'': 0, 'K': 10, 'M': 20, 'G': 30}[size[2]]}B"
     return values
-
-
-def _one_of(given: Parameters, name: str, default: str, known: Mapping[str, Any]) -> Any:
-    text = given.text(name, default)
-    if text not in known:
-        raise CoflashError(f"{name}: '{text}' was given; of FEMU's values {', '.join(known)} have a counterpart")
-    return known[text]

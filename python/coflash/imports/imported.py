@@ -21,6 +21,11 @@ def table(system: str) -> tuple[list[list[str]], dict[str, str]]:
     return taken, dict(line.split(": ", 1) for line in lines if ": " in line)
 
 
+def another_device(place: Path | str, what: str, allowed: str) -> CoflashError:
+    """Return the error of a drive of a kind that is not simulated."""
+    return CoflashError(f"{place}: another device: {what}; a drive with an FTL of its own is simulated: {allowed}")
+
+
 def no_counterpart(system: str) -> Mapping[str, str]:
     """Return the parameters of a system that no key stands for, each with the reason."""
     return table(system)[1]
@@ -61,10 +66,11 @@ class Imported:
         """Return a line for each parameter without a counterpart: its value, and why."""
         known, unknown = no_counterpart(self.system), f"{self.system}'s importer does not know it"
         plain = known.get("plain", "").split()
+        bare = {name: name.rpartition(": ")[2] for name in self.missing}
         return [
-            f"no counterpart: {name} = {value} ({known.get(name.rpartition(': ')[2], unknown)})"
+            f"no counterpart: {name} = {value} ({known.get(bare[name], known.get(f'flow {bare[name]}', unknown))})"
             for name, value in self.missing.items()
-            if not {f"{name.rpartition(': ')[2]}={said}" for said in (value, "")}.intersection(plain)
+            if not {f"{bare[name]}={said}" for said in (value, "")}.intersection(plain)
         ]
 
     def to_toml(self) -> str:
@@ -102,6 +108,16 @@ class Parameters:
             raise CoflashError(f"{self._place}: {name}: is missing")
         return found
 
+    def one_of(self, name: str, known: Mapping[str, Any], default: str | None = None) -> Any:
+        """Return what a parameter's text stands for.
+
+        Raises:
+            CoflashError: It is not there, or not among the known ones.
+        """
+        if (text := self.text(name, default)) not in known:
+            raise CoflashError(f"{self._place}: {name}: '{text}' was given; {', '.join(known)} is allowed")
+        return known[text]
+
     def number(self, name: str, default: float | None = None, *, least: float = 0) -> float:
         """Return a number, at least `least`.
 
@@ -137,9 +153,9 @@ class Parameters:
         Raises:
             CoflashError: A parameter without a default is missing, or has a value that cannot be used.
         """
-        values: dict[str, Any] = {}
+        values: dict[str, Any] = {key: fixed for _, key, kind, fixed in table(system)[0] if kind == "fixed"}
         for name, key, kind, default in table(system)[0]:
-            if default == "?" and name not in self:
+            if kind == "fixed" or (default == "?" and name not in self):
                 continue
             usual = None if default in "-?" else float(default)
             found = (

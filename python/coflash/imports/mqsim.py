@@ -21,6 +21,8 @@ _FLOW, _TRACE = "IO_Flow_Parameter_Set_Synthetic", "IO_Flow_Parameter_Set_Trace_
 _SUSPENDED = {"PROGRAM": ("Program",), "ERASE": ("Erase",), "PROGRAM_ERASE": ("Program", "Erase")}
 _SECTOR_BYTES = 512
 _VICTIMS = {"GREEDY": "greedy", "FIFO": "fifo", "RANDOM": "random", "RANDOM_P": "random", "RANDOM_PP": "random"}
+_UNITS = {"NANOSECOND": "1ns", "MICROSECOND": "1us", "MILLISECOND": "1ms"}
+_CACHING = {name: name for name in ("TURNED_OFF", "READ_CACHE", "WRITE_CACHE", "WRITE_READ_CACHE")}
 _PAGES = {"SLC": ("LSB",), "MLC": ("LSB", "MSB"), "TLC": ("LSB", "CSB", "MSB")}
 
 
@@ -81,19 +83,17 @@ def _leaves(element: ElementTree.Element) -> dict[str, str]:
 
 def _device(given: Parameters, remarks: list[str]) -> dict[str, Any]:
     blocks = given.whole("Block_No_Per_Plane")
-    kind = given.text("Flash_Technology", "SLC")
-    if kind not in _PAGES:
-        raise CoflashError(f"Flash_Technology: '{kind}' was given; {', '.join(_PAGES)} is allowed")
+    pages = given.one_of("Flash_Technology", _PAGES, "SLC")
 
     def mean(operation: str) -> float:
-        times = [given.number(f"Page_{operation}_Latency_{page}") for page in _PAGES[kind]]
+        times = [given.number(f"Page_{operation}_Latency_{page}") for page in pages]
         if len(set(times)) > 1:
             remarks.append(f"Page_{operation}_Latency: the mean of all kinds of pages.")
         return sum(times) / len(times)
 
-    wear = "static" if given.switch("Static_Wearleveling_Enabled") else "off"
-    if given.switch("Dynamic_Wearleveling_Enabled") and wear == "off":
-        wear = "dynamic"
+    wear: Any = "dynamic" if given.switch("Dynamic_Wearleveling_Enabled") else "off"
+    if given.switch("Static_Wearleveling_Enabled"):
+        wear = {"name": "static", "gap": given.whole("Static_Wearleveling_Threshold", 100)}
     # Transfers a second and bytes a transfer.
     mbytes_per_s = given.number("Channel_Transfer_Rate", least=1) * given.whole("Flash_Channel_Width", 1)
     values: dict[str, Any] = {
@@ -101,12 +101,10 @@ def _device(given: Parameters, remarks: list[str]) -> dict[str, Any]:
         "timing.page_read": time_ns(mean("Read")),
         "timing.page_program": time_ns(mean("Program")),
         "timing.sector_transfer": time_ns(_SECTOR_BYTES * 1e3 / mbytes_per_s),
-        "timing.channel": "shared",
         "timing.copy_back": given.switch("Use_Copyback_for_GC"),
-        "timing.planes": "serial",
         "ftl.spare": {"share": percent(given.number("Overprovisioning_Ratio")), "definition": "spare_of_physical"},
         "ftl.wear_levelling": wear,
-        "gc.victim": _victim(given.text("GC_Block_Selection_Policy", "RGA"), blocks, remarks),
+        "gc.victim": _victim(given, blocks, remarks),
         "gc.mode": "preemptive" if given.switch("Preemptible_GC_Enabled") else "foreground",
         "precondition.fill": "sequential" if given.switch("Enabled_Preconditioning") else "none",
     }
@@ -114,12 +112,7 @@ def _device(given: Parameters, remarks: list[str]) -> dict[str, Any]:
         overhead = max(given.number(f"Suspend_{operation}_Time", 0) for operation in suspended)
         values |= {"timing.read_priority": {"name": "suspend", "overhead": time_ns(overhead)}}
         if len(suspended) == 1:
-            remarks.append(
-                f"CMD_Suspension_Support: only its {suspended[0].lower()}s are suspended; here both kinds are."
-            )
-    if wear == "static":
-        gap = given.whole("Static_Wearleveling_Threshold", 100)
-        values["ftl.wear_levelling"] = {"name": "static", "gap": gap}
+            remarks.append(f"CMD_Suspension_Support: it suspends {suspended[0].lower()}s alone; here both kinds are.")
     if given.text("Caching_Mechanism", "SIMPLE") != "NONE" and given.whole("Data_Cache_Capacity", 0, least=0) > 0:
         values |= {"cache.size": f"{given.whole('Data_Cache_Capacity')}B", "cache.volatile": True}
     remarks.append('timing.planes = "serial": in MQSim, planes work together only on pages of one number, a rare case.')
@@ -127,17 +120,12 @@ def _device(given: Parameters, remarks: list[str]) -> dict[str, Any]:
     return values
 
 
-def _victim(policy: str, blocks: int, remarks: list[str]) -> Any:
-    if policy == "RGA":
-        # The size of the random set is the logarithm of the blocks of a plane.
-        return {"name": "d-choices", "d": max(1, int(math.log2(blocks)))}
-    if policy not in _VICTIMS:
-        raise CoflashError(f"GC_Block_Selection_Policy: '{policy}' was given; RGA, {', '.join(_VICTIMS)} is allowed")
-    if policy in ("RANDOM_P", "RANDOM_PP"):
-        remarks.append(
-            f"GC_Block_Selection_Policy {policy} draws again from blocks with few invalid pages: random does not."
-        )
-    return _VICTIMS[policy]
+def _victim(given: Parameters, blocks: int, remarks: list[str]) -> Any:
+    # The size of the random set is the logarithm of the blocks of a plane.
+    choices = {"name": "d-choices", "d": max(1, int(math.log2(blocks)))}
+    if (policy := given.text("GC_Block_Selection_Policy", "RGA")) in ("RANDOM_P", "RANDOM_PP"):
+        remarks.append(f"GC_Block_Selection_Policy {policy} draws again from blocks nearly all valid: random does not.")
+    return given.one_of("GC_Block_Selection_Policy", {"RGA": choices, **_VICTIMS}, "RGA")
 
 
 def _workload(
@@ -148,8 +136,8 @@ def _workload(
         raise CoflashError(f"{file}: scenario '{number}' was given; a number from 1 to {len(scenarios)} is allowed")
     if len(scenarios) > 1:
         remarks.append(f"{file.name} has {len(scenarios)} scenarios: this is number {number} (--profile).")
-    traces: list[str] = []
     tenants: list[dict[str, Any]] = []
+    parameters: list[Parameters] = []
     depth = 0
     chosen = scenarios[int(number) - 1]
     flows = [flow for flow in chosen if flow.tag in (_FLOW, _TRACE)]
@@ -159,22 +147,25 @@ def _workload(
         return {}
     for place, flow in enumerate(flows):
         given = Parameters(f"{file}: flow {place}", _leaves(flow))
-        modes.add(given.text("Device_Level_Data_Caching_Mode", "WRITE_CACHE"))
-        if flow.tag == _TRACE:
-            traces.append(given.text("File_Path"))
-        else:
+        modes.add(given.one_of("Device_Level_Data_Caching_Mode", _CACHING, "WRITE_CACHE"))
+        if flow.tag == _FLOW:
             # Flows have equal parts of the device, and use their working set of it.
             used = given.number("Working_Set_Percentage", 100, least=1) / 100 / len(flows)
             tenant = {"name": f"flow-{place}", "offset": percent(place / len(flows)), "space": percent(used)}
-            tenants.append(tenant | {"synthetic": _flow(given)} | _duration(given))
+            tenants.append(tenant | {"synthetic": _flow(given)})
             if given.text("Synthetic_Generator_Type", "QUEUE_DEPTH") == "QUEUE_DEPTH":
                 depth += given.whole("Average_No_of_Reqs_in_Queue")
+            elif end := given.number("Stop_Time", 0):  # with a queue depth it has no times of its own
+                tenants[-1]["duration"] = time_ns(end)
+        parameters.append(given)
+    traces = [given for given, flow in zip(parameters, flows, strict=True) if flow.tag == _TRACE]
+    values: dict[str, Any] = _traces(file.parent, traces, remarks) if traces else {"workload.tenants": tenants}
+    for place, given in enumerate(parameters):
         missing.update({f"flow {place}: {name}": value for name, value in given.not_asked().items()})
     if traces:
         if tenants:
             remarks.append("Synthetic flows beside traces are left out: a run replays traces or generates requests.")
-        return {"workload.trace": traces, "workload.remap": "modulo"}
-    values: dict[str, Any] = {"workload.tenants": tenants}
+        return values
     if all(tenant["synthetic"]["read_share"] == "100%" for tenant in tenants):
         values["precondition.fill"] = "sequential"
         remarks.append("The device is filled: MQSim reads pages that were never written as if they had been.")
@@ -185,16 +176,36 @@ def _workload(
     return values
 
 
+def _traces(folder: Path, flows: list[Parameters], remarks: list[str]) -> dict[str, Any]:
+    """Return the traces of flows, which run beside each other, each from its first time on."""
+    files = [Path(flow.text("File_Path")) for flow in flows]
+    beside = [folder / file if (folder / file).is_file() and not file.is_file() else file for file in files]
+    values: dict[str, Any] = {"workload.trace": [str(file) for file in beside], "workload.remap": "modulo"}
+    if len(flows) > 1:
+        values["workload.trace_options.merge"] = "time"
+        remarks.append("Each flow of MQSim has its own part of the device; here the files of all share its addresses.")
+    rounds = {flow.whole("Relay_Count", 1) for flow in flows}
+    units = {flow.one_of("Time_Unit", _UNITS, "NANOSECOND") for flow in flows}
+    if len(rounds) > 1 or len(units) > 1:
+        remarks.append("Relay_Count, Time_Unit: flows differ; here all are as the one with the most rounds, and in ns.")
+    if (count := max(rounds)) > 1:
+        values["workload.repeat"] = count
+    if len(units) == 1 and units != {"1ns"}:
+        values["workload.trace_options.units.time"] = min(units)
+    return values
+
+
 def _cached(values: Mapping[str, Any], mode: str, remarks: list[str]) -> dict[str, Any]:
     """Return what a mode of caching changes in a device with a cache."""
+    off = {"cache.size": "0B", "cache.volatile": False}
     match mode:
         case "WRITE_READ_CACHE":
             return {}
         case "READ_CACHE":
             return {"cache.write_allocate": False}
         case "TURNED_OFF":
-            return {"cache.size": "0B", "cache.volatile": False}
-        case "WRITE_CACHE":
+            return off
+        case _:
             # A write is answered when it is in DRAM; a page of each plane may be on its way from there to flash.
             parts = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")
             on_its_way = math.prod(values[f"flash.{part}"] for part in parts) * int(values["flash.page_size"][:-1])
@@ -202,27 +213,12 @@ def _cached(values: Mapping[str, Any], mode: str, remarks: list[str]) -> dict[st
                 "Data_Cache_Capacity: MQSim's write cache programs data that is new to it at once, as a write buffer "
                 "does; data that is written again while it is there is not absorbed here."
             )
-            return {
-                "cache.size": "0B",
-                "cache.volatile": False,
-                "controller.write_buffer": f"{on_its_way}B",
-                "controller.volatile": True,
-            }
-    allowed = "TURNED_OFF, READ_CACHE, WRITE_CACHE, WRITE_READ_CACHE"
-    raise CoflashError(f"Device_Level_Data_Caching_Mode: '{mode}' was given; {allowed} is allowed")
-
-
-def _duration(given: Parameters) -> dict[str, Any]:
-    """Return how long a flow lasts. With a queue depth it has no times of its own."""
-    if given.text("Synthetic_Generator_Type", "QUEUE_DEPTH") == "BANDWIDTH" and (end := given.number("Stop_Time", 0)):
-        return {"duration": time_ns(end)}
-    return {}
+            return off | {"controller.write_buffer": f"{on_its_way}B", "controller.volatile": True}
 
 
 def _flow(given: Parameters) -> dict[str, Any]:
     """Return a synthetic flow as a synthetic workload. MQSim counts in sectors of 512 bytes."""
     size = given.whole("Average_Request_Size") * _SECTOR_BYTES
-    pattern = given.text("Address_Distribution", "RANDOM_UNIFORM")
     hot = given.number("Percentage_of_Hot_Region", 0) / 100
     zones = [{"traffic": percent(1 - hot), "space": percent(hot)}, {"traffic": percent(hot), "space": percent(1 - hot)}]
     patterns: dict[str, Any] = {
@@ -230,10 +226,8 @@ def _flow(given: Parameters) -> dict[str, Any]:
         "STREAMING": "sequential",
         "RANDOM_HOTCOLD": {"name": "hot-cold", "zones": zones, "scattered": False},
     }
-    if pattern not in patterns:
-        raise CoflashError(f"Address_Distribution: '{pattern}' was given; {', '.join(patterns)} is allowed")
     flow: dict[str, Any] = {
-        "generator": patterns[pattern],
+        "generator": given.one_of("Address_Distribution", patterns, "RANDOM_UNIFORM"),
         "read_share": percent(given.number("Read_Percentage") / 100),
         "size": {"name": "fixed", "size": f"{size}B"},
     }
@@ -242,5 +236,5 @@ def _flow(given: Parameters) -> dict[str, Any]:
     if total := given.whole("Total_Requests_To_Generate", 0, least=0):
         flow["requests"] = total
     if given.text("Synthetic_Generator_Type", "QUEUE_DEPTH") == "BANDWIDTH":
-        flow["arrival"] = {"name": "poisson", "mean": time_ns(size * 1e9 / given.number("Intensity", least=1))}
+        flow["arrival"] = {"name": "poisson", "mean": time_ns(size * 1e9 / given.number("Bandwidth", least=1))}
     return flow

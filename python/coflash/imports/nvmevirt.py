@@ -12,7 +12,7 @@ from typing import Any
 
 from coflash._core import CoflashError
 from coflash.imports.arithmetic import evaluate
-from coflash.imports.imported import Imported, Parameters, percent, time_ns
+from coflash.imports.imported import Imported, Parameters, another_device, no_counterpart, percent, time_ns
 from coflash.lookup import no_such
 
 _BRANCH = re.compile(
@@ -32,21 +32,25 @@ def is_known(text: str) -> bool:
 
 
 def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
-    """Read one of the drives with flash, by its name, or the first.
+    """Read one of the drives with flash, by its name, or the first one without zones.
 
     Raises:
-        CoflashError: There is no such drive, or a value cannot be used.
+        CoflashError: There is no such drive, it is of another kind, or a value cannot be used.
     """
     file, text = next(iter(texts.items()))
     text = _OFF.sub(lambda found: (found[3] or "") if found[1] == "0" else found[2], text)
     common = dict(_DEFINE.findall(_BRANCH.sub("", text)))  # of all drives
     drives = {name: dict(_DEFINE.findall(body)) for name, body in _BRANCH.findall(text)}
-    drives = {name: defines for name, defines in drives.items() if "NAND_CHANNELS" in defines}
+    drives = {name: defines for name, defines in drives.items() if "NAND_CHANNELS" in defines or _kind(defines)}
     if not drives:
         raise CoflashError(f"{file}: has no drive with NAND_CHANNELS")
-    chosen = profile or next(iter(drives))
+    kinds = {name: _kind(defines) for name, defines in drives.items()}
+    simulated = [name for name, kind in kinds.items() if not kind]
+    chosen = profile or (simulated or list(drives))[0]
     if chosen not in drives:
         raise no_such(f"{file}: no drive", chosen, drives)
+    if kind := kinds[chosen]:
+        raise another_device(f"{file}: {chosen}", kind, ", ".join(simulated) or "none of this header")
     defines = {name: value for name, value in common.items() if "SLC" in name and "MODE" not in name} | drives[chosen]
     numbers: dict[str, str] = {}
     given = Parameters(f"{file}: {chosen}", {name: _number(name, common | defines, numbers) for name in defines})
@@ -56,12 +60,17 @@ def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
     return Imported("NVMeVirt", {"name": chosen.lower().replace("_", "-"), **values}, tuple(remarks), given.not_asked())
 
 
+def _kind(defines: Mapping[str, str]) -> str | None:
+    """Return what a drive is, if it has no FTL of its own."""
+    types = [value.strip("() ") for value in defines.values() if value.strip("( ").startswith("SSD_TYPE_")]
+    return next((kind for name in types if (kind := no_counterpart("NVMeVirt").get(name))), None)
+
+
 def _values(given: Parameters) -> tuple[dict[str, Any], list[str]]:
     remarks = ["Its channels stream a page in parts; here a page crosses its channel as a whole."]
     page = given.whole("FLASH_PAGE_SIZE")
     reads = [time for cell in ("LSB", "CSB", "MSB") if (time := given.number(f"NAND_READ_LATENCY_{cell}", 0)) > 0]
-    if not reads:
-        raise CoflashError("NAND_READ_LATENCY_LSB: is missing")
+    reads = reads or [given.number("NAND_READ_LATENCY", least=1)]
     if len(set(reads)) > 1:
         remarks.append("NAND_READ_LATENCY: the mean of all kinds of pages.")
     oneshot = given.whole("ONESHOT_PAGE_SIZE", page, least=page) // page
@@ -70,7 +79,6 @@ def _values(given: Parameters) -> tuple[dict[str, Any], list[str]]:
         "timing.page_read": time_ns(sum(reads) / len(reads)),
         "timing.one_shot_pages": oneshot,
         "timing.sector_transfer": time_ns(_SECTOR_BYTES * 1e3 / given.number("NAND_CHANNEL_BANDWIDTH", least=1)),
-        "timing.channel": "shared",
     }
     if blocks := given.whole("BLKS_PER_PLN", 0, least=0):
         values["flash.blocks_per_plane"] = blocks
@@ -78,9 +86,7 @@ def _values(given: Parameters) -> tuple[dict[str, Any], list[str]]:
         remarks.append("The pages of a block follow from the memory that NVMeVirt reserves: 192 were taken. Set them.")
     elif size := given.whole("BLK_SIZE", 0, least=0):
         values["flash.pages_per_block"] = size // page
-        remarks.append(
-            "The blocks of a plane follow from the memory that NVMeVirt reserves: set flash.blocks_per_plane."
-        )
+        remarks.append("The blocks of a plane follow from the memory that is reserved: set flash.blocks_per_plane.")
     if cell := _CELLS.get(given.text("CELL_MODE", "0")):
         values["flash.cell"] = cell
         if (kinds := _PAGES.get(cell)) and len(set(reads)) > 1 and len(reads) == len(kinds):
@@ -91,7 +97,7 @@ def _values(given: Parameters) -> tuple[dict[str, Any], list[str]]:
         remarks.append("CELL_MODE does not say how many bits a cell has beside SLC: three.")
     if spare := given.number("OP_AREA_PERCENT", 0):
         values["ftl.spare"] = {"share": percent(spare), "definition": "over_provisioning"}
-    buffer = given.whole("GLOBAL_WB_SIZE", 0, least=0)
+    buffer = given.whole("GLOBAL_WB_SIZE", 0, least=0) or given.whole("WRITE_BUFFER_SIZE", 0, least=0)
     if buffer and given.switch("WRITE_EARLY_COMPLETION"):
         values |= {"controller.write_buffer": f"{buffer}B", "controller.volatile": True}
     elif buffer:

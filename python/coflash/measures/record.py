@@ -16,6 +16,10 @@ class Record(Mapping[str, Any]):
 
     __slots__ = ("_fields",)
 
+    def __init_subclass__(cls) -> None:
+        fields = "\n".join(f"    {name}: {kind}" for name, kind in cls.__annotations__.items())
+        cls.__doc__ = f"{cls.__doc__}\n\nFields, whose names end in their unit:\n{fields}" if fields else cls.__doc__
+
     def __init__(self, fields: Mapping[str, Any]) -> None:
         self._fields = fields
 

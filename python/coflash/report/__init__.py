@@ -10,18 +10,33 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from coflash._core import CoflashError
 from coflash.files import atomic_write, kinds
 from coflash.report.page import report_html
 from coflash.results.subject import Subject
 
-__all__ = ["Subject", "report_html", "write_report"]
+__all__ = ["Subject", "check_page", "report_html", "write_report"]
+
+
+def check_page(file: Path) -> None:
+    """Check that a file can be the page.
+
+    Raises:
+        CoflashError: It cannot be written, or its name is that of no page.
+    """
+    if file.suffix.lower() not in (".html", ".htm"):
+        msg = (
+            f"{file}: a report is a page, whose name ends in .html; --format pdf, svg or png writes figures to a folder"
+        )
+        raise CoflashError(msg)
+    atomic_write.check_file(file, kinds.REPORT)
 
 
 def write_report(subject: Subject, file: Path) -> None:
     """Write the report.
 
     Raises:
-        CoflashError: The file cannot be written.
+        CoflashError: The file cannot be written, or its name is that of no page.
     """
-    atomic_write.check_file(file, kinds.REPORT)
+    check_page(file)
     atomic_write.write_file(file, report_html(subject))

@@ -16,16 +16,23 @@ BUILT = _HERE.parents[3] / "target" / "lab" / "index.html"
 """The page that `make lab` builds in a source tree."""
 
 
-def page() -> str:
+def page(*, needs_kernel: bool = True) -> str:
     """Read the page.
+
+    Args:
+        needs_kernel: Whether drives are simulated in it; what only shows records needs no kernel.
 
     Raises:
         CoflashError: It was not built.
     """
-    for file in (BROUGHT, BUILT):
+    whole = (BROUGHT, BUILT)
+    for file in whole if needs_kernel else (*whole, *(file.with_name("records.html") for file in whole)):
         if file.is_file():
             return file.read_text("utf-8")
-    msg = f"the laboratory's page is neither in this package nor in {BUILT.parent}: make lab builds it in a source tree"
+    msg = (
+        f"the laboratory's page is neither in this package nor in {BUILT.parent}: make lab builds it in a source tree"
+        + ("" if needs_kernel else ", and needs nothing but npm for what only shows records")
+    )
     raise CoflashError(msg)
 
 

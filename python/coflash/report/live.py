@@ -98,7 +98,7 @@ class LivePage:
         self._flash = _Events()
         self._last: tuple[str, int] | None = None
         path = f"/{secrets.token_urlsafe(16)}/"
-        page, events = lab.page(), self._flash
+        page, events = lab.page(needs_kernel=False), self._flash
 
         class Live(LocalPage):
             def answer(self) -> None:

@@ -51,7 +51,7 @@ def report_html(subject: Subject) -> str:
         title=escape(subject.heading),
         question=f'<p class="question">{escape(subject.question)}</p>' if subject.question else "",
         background=background if subject.background else "",
-        notes=f'<ul class="remarks">{"".join(f"<li>{escape(note)}</li>" for note in notes)}</ul>' if notes else "",
+        notes=_limits(notes) if notes else "",
         varied=_varied(subject.varied),
         style=asset("colours.css") + asset("report.css"),
         # Without a `<` the data can neither end its script element nor, by `<!--<script`, swallow the text after it.
@@ -60,6 +60,14 @@ def report_html(subject: Subject) -> str:
         script="\n".join(asset(name) for name in SCRIPTS),
         version=escape(__version__),
     )
+
+
+def _limits(notes: Sequence[str]) -> str:
+    """Write what limits the answer: how it begins in one line, and the whole on demand."""
+    rest = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
+    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    summary = f"<summary>What limits this{rest}: {escape(notes[0])}</summary>"
+    return f'<details class="remarks">{summary}<ul>{items}</ul></details>'
 
 
 def _varied(keys: Sequence[Key]) -> str:

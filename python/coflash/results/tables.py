@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -155,12 +156,14 @@ def run_table(result: Result) -> TextTable:
 
 
 def changes(measure: Measure, estimates: Sequence[Estimate]) -> list[Cell]:
-    """Return the cells of estimates: the first, and each other one with its change from it."""
+    """Return the cells of estimates: the first, and each other one with its change from it, judged if beyond noise."""
     first, *others = (show_estimate(one, measure.unit) for one in estimates)
     cells = [Cell(first)]
     for text, one in zip(others, estimates[1:], strict=True):
         relative = change(one.mean, estimates[0].mean)
-        cells += [Cell(text), Cell(show_change(relative), measure.verdict(relative))]
+        noise = math.hypot(one.half_width or 0.0, estimates[0].half_width or 0.0)
+        beyond = relative if abs((one.mean or 0.0) - (estimates[0].mean or 0.0)) > noise else None
+        cells += [Cell(text), Cell(show_change(relative), measure.verdict(beyond))]
     return cells
 
 

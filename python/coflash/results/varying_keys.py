@@ -105,6 +105,8 @@ def varied_keys(scenarios: Sequence[Mapping[str, Any]]) -> tuple[Key, ...]:
         for path, other in _FOLLOWS.items():
             if other in leaf:
                 leaf.pop(path, None)
+        for path in [path for path, value in leaf.items() if value == "external" and path.endswith(".name")]:
+            leaf[path] = str(leaf.get(f"{path.removesuffix('name')}code", "external")).rpartition(":")[2]
     paths: dict[str, Any] = {}
     for leaf in leaves:
         paths.update(leaf)

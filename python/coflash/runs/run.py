@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from coflash import _core
 from coflash._core import CoflashError
@@ -21,8 +21,7 @@ from coflash.runs.checkpoint import Checkpoint
 from coflash.runs.inputs import credited, own_files
 from coflash.runs.warm import Warm
 from coflash.scenario import Scenario, ScenarioLike
-from coflash.trace import Paths, Progress, check_columns, info, paths
-from coflash.trace.trace_info import TraceInfo
+from coflash.trace import Paths, Progress, check_columns, paths
 
 
 def run(
@@ -181,23 +180,3 @@ class _Read(NamedTuple):
 def replaying(scenario: Scenario, trace: Paths) -> Scenario:
     """Return the scenario as it is told: a trace that is given stands for its own workload."""
     return scenario.replaying(paths(trace))
-
-
-def trace_info(
-    trace: Paths,
-    format: str | None = None,
-    on_error: Literal["stop", "skip"] = "stop",
-    progress: Progress | None = None,
-) -> TraceInfo:
-    """Describe a trace; [`coflash.trace.info`][coflash.trace.info] with the two most common options.
-
-    Args:
-        trace: Its file, or its files in order.
-        format: The name of the format; recognised from the content if None.
-        on_error: Whether a malformed record is an error or skipped.
-        progress: Called as for [`run`][coflash.run].
-
-    Raises:
-        CoflashError: The trace cannot be read.
-    """
-    return info(trace, {"format": format, "on_error": on_error}, progress)

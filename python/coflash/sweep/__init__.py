@@ -24,7 +24,7 @@ from coflash.results.store import Failure, Store, store_at
 from coflash.results.tables import estimated, shown_estimates
 from coflash.results.why import explained
 from coflash.runs.inputs import inputs_of
-from coflash.scenario import Scenario, ScenarioLike, toml_value
+from coflash.scenario import Scenario, ScenarioLike, flat, toml_value
 from coflash.sweep.design import Assignment, Design, Vary, assignments, axes_of
 from coflash.sweep.driver import work
 from coflash.sweep.engine import On, Place
@@ -89,7 +89,8 @@ class Sweep(Finding):
     def table(self, *measures: str, text: bool = False) -> Table:
         """Return a row for each point: its values, and the mean and the 95 % confidence interval of each measure.
 
-        Sizes, times and shares are numbers whose unit ends the name of the column, such as `cache.size_bytes`.
+        Sizes, times and shares are numbers whose unit ends the name of the column, such as `cache.size_bytes`. A choice
+        has the name that it has in results: `cooperation.name`.
 
         Args:
             text: Whether they are texts instead, as in a scenario, in a column such as `cache.size`.
@@ -101,7 +102,9 @@ class Sweep(Finding):
         """
         import numpy as np
 
-        values = {key: [point.values[key] for point in self.points] for key in self.points[0].values}
+        leaves = next((flat(job.scenario.to_dict()) for point in self.points for job in point.jobs), {})
+        names = {key: f"{key}.name" if f"{key}.name" in leaves else key for key in self.points[0].values}
+        values = {name: [point.values[key] for point in self.points] for key, name in names.items()}
         columns = {key: np.array(of) for key, of in (values if text else with_units(values)).items()}
         for measure in self.measures(*measures):
             name, found = measure.path, self.estimates(measure)

@@ -11,12 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from coflash._core import CoflashError, quantity
+from coflash._core import CoflashError, hint, quantity
 from coflash.files import remote
+from coflash.files.kept import fetched
 from coflash.measures.measure import CAUSES, Measure
 from coflash.quantity import counted, show
 from coflash.results.store import Failure, store_at
@@ -27,11 +28,11 @@ from coflash.sweep.design import Assignment, Vary
 from coflash.sweep.engine import On, Place
 from coflash.sweep.finding import Finding, say
 from coflash.sweep.plan import Plan, Point, refusal
-from coflash.table import Table
+from coflash.table import Table, Tabular
 from coflash.terminal import errors
 from coflash.text_table import TextTable
-from coflash.trace import Options, Paths, paths
-from coflash.trace.volumes import Volume, documents, of_files, split, touched_pages
+from coflash.trace import Options, Paths, head, paths
+from coflash.trace.volumes import Volume, documents, of_each, of_files, split, touched_pages
 
 if TYPE_CHECKING:
     from coflash.charts import Format
@@ -58,6 +59,8 @@ class Spread(NamedTuple):
     least: str
     """The volume with the least value."""
     greatest: str
+    of_means: float | None = None
+    """Of a share that is saved: by how much the mean of the measure is below that of the baseline, as a share."""
 
     def cells(self, text: Callable[[float], str]) -> list[str]:
         """Return its numbers as text."""
@@ -65,8 +68,8 @@ class Spread(NamedTuple):
         return [f"{self.volumes:,}", text(self.mean), f"{text(low)} … {text(high)}", *map(text, self.percentiles)]
 
 
-@dataclass(frozen=True)
-class Fleet(Finding):
+@dataclass(frozen=True, repr=False)
+class Fleet(Finding, Tabular):
     """A finished fleet."""
 
     volumes: tuple[Volume, ...]
@@ -79,6 +82,21 @@ class Fleet(Finding):
     """What the least device of the scenario exports, in pages of 4 KiB."""
     sweep: Sweep
     """The runs; the points have a value `volume`."""
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """Why files cannot be read, which were skipped."""
+
+    def __repr__(self) -> str:
+        return f"<Fleet of {self.count} in {self.sweep.place}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(table.html() for table in self.tables())
+
+    @property
+    def count(self) -> str:
+        """The number of volumes with a device, and with those that cannot be read: 298 of 300 volumes."""
+        every = len(self.volumes) + len(self.unread)
+        some = "" if every == len(self.volumes) else f"{len(self.volumes):,} of "
+        return some + counted(every, "volume")
 
     @cached_property
     def designs(self) -> list[dict[str, str]]:
@@ -136,7 +154,14 @@ class Fleet(Finding):
         Raises:
             CoflashError: There is no such measure.
         """
-        return _spreads(self.designs[1:], self.saved(measure)[1:])
+        base, *others = self.by_volume(measure)
+        both = [(of, of.keys() & base.keys()) for of in others]
+        sums = [(sum(of[name] for name in names), sum(base[name] for name in names)) for of, names in both if names]
+        spreads = _spreads(self.designs[1:], self.saved(measure)[1:])
+        return [
+            one._replace(of_means=1 - of / whole if whole else None)
+            for one, (of, whole) in zip(spreads, sums, strict=False)
+        ]
 
     def table(self, *measures: str) -> Table:
         """Return a row for each volume and point: `volume`, the values of the point, what the volume is, the measures.
@@ -187,6 +212,7 @@ class Fleet(Finding):
             return {"volumes": counted(len(names), "volume"), "names": ", ".join(names[:4]) + more}
 
         said = [say("left out", **some(self.left_out))] if self.left_out else []
+        said += [say("unread", problem=problem) for problem in self.unread.values()]
         if larger := self.larger:
             most = self.least_pages / min(one.footprint_pages for one in larger)
             said.append(say("larger", least=show(_PAGE_BYTES * self.least_pages, "bytes"), most=most, **some(larger)))
@@ -208,14 +234,16 @@ class Fleet(Finding):
 
     def stored(self) -> list[str]:
         """Say where the runs are."""
-        return self.sweep.stored(f" of {counted(len(self.volumes), 'volume')}")
+        return self.sweep.stored(f" of {self.count}")
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The write amplification of all volumes together."""
         wafs = zip(self.designs, self.whole["waf_host"], strict=True)
         known = ", ".join(f"{name_of(design)} {waf:.3f}" for design, waf in wafs if waf)
-        return (say("together", wafs=known or say("no programs")),)
+        return (
+            say("together", volumes=self.count if self.unread else "all volumes", wafs=known or say("no programs")),
+        )
 
     def tables(self, *measures: str) -> list[TextTable]:
         """Return a table for each measure: how it, and what is saved of it, spread over the volumes.
@@ -233,9 +261,10 @@ class Fleet(Finding):
                 for spread in spreads:
                     name = f"{name_of(spread.values)}{what}"
                     rows.append([name, *spread.cells(text)])
-                    ends.append(
-                        say("ends saved" if what else "ends", name=name, least=spread.least, most=spread.greatest)
-                    )
+                    least, most = (text(spread.percentiles[end]) for end in (0, -1))
+                    values = {"name": name, "least": f"{spread.least} ({least})", "most": f"{spread.greatest} ({most})"}
+                    means = "" if spread.of_means is None else _percent(spread.of_means)
+                    ends.append(say("ends saved" if what else "ends", means=means, **values))
             found.append(TextTable.of((measure.label, *_HEADS), rows, below="; ".join(ends)))
         return found
 
@@ -260,6 +289,7 @@ class Fleet(Finding):
         return {
             "volumes": [asdict(one) for one in self.volumes],
             "left_out": [one.name for one in self.left_out],
+            "unread": self.unread,
             "points": self.designs,
             "whole": self.whole,
             "measures": {
@@ -308,21 +338,27 @@ def fleet(
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
     read, files, base, place = options or {}, paths(traces), Scenario.of(scenario), Place(on)
+    if by not in get_args(By):
+        raise CoflashError(f'by: "{by}" was given{hint(str(by), get_args(By))}')
+    assignments = points_of(vary, "grid", 0, 0)
+    least = _least_pages(base, assignments)
     if twice := next((file for file in files if files.count(file) > 1), None):
         msg = f"fleet: {twice} was given twice; each file is allowed once"
         raise CoflashError(msg)
     store = store_at(out)
     folders = documents(files)
     how: Options = {}  # of files that are taken as they are
+    unread: Mapping[str, str] = {}
     if by == "file" or all(folders.values()):
-        found, how = of_files(folders, read), read
+        (found, unread), how = of_files(folders, read), read
         base = base.with_({f"workload.trace_options.{key}": value for key, value in read.items()})
     else:
         from coflash.runs.progress import shown  # needs rich
 
         parts, workers = f"{out}/{VOLUMES}" if volumes is None else volumes, place.workers if place.is_here else None
+        _, unread = of_each(files if len(files) > 1 else [], lambda file: head(fetched(file), 1, read), read)
         with shown("reading") if progress else nullcontext(None) as reading:
-            found = split(traces, parts, read, reading, workers)
+            found = split([file for file in files if file not in unread], parts, read, reading, workers)
     writers = [one for one in found if one.written_bytes]
     if not writers:
         none = f"none of {counted(len(found), 'volume')} writes"
@@ -332,8 +368,7 @@ def fleet(
     if twice := next((name for name in names if names.count(name) > 1), None):
         msg = f'fleet: two volumes have the name "{twice}": split the files apart, or rename one'
         raise CoflashError(msg)
-    assignments = points_of(vary, "grid", 0, 0)
-    least, needed = _least_pages(base, assignments), _needed_pages(base, assignments, writers, how)
+    needed = _needed_pages(base, assignments, writers, how)
     rows = []
     for one in writers:
         is_shared = not place.is_here and not remote.is_url(one.file)
@@ -348,7 +383,7 @@ def fleet(
         for point, values in zip(row, designs, strict=True)
     ]
     done = swept(Plan(tuple(points)), store, place, errors() if progress else None)
-    return Fleet(tuple(writers), tuple(one for one in found if not one.written_bytes), needed, least, done)
+    return Fleet(tuple(writers), tuple(one for one in found if not one.written_bytes), needed, least, done, unread)
 
 
 def _points(

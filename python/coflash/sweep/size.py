@@ -138,7 +138,8 @@ class _Sizer:
         self.tried: dict[tuple[str, Assignment], Sized] = {}
         self.problem, self.left, self.refused = "", 0.0, set[str]()
         options = self.base.to_dict()["workload"]["trace_options"]
-        self.about = about = info(trace, {key: one for key, one in options.items() if isinstance(one, str)})
+        kept = {key: one for key, one in options.items() if isinstance(one, str)}
+        self.about = about = info(trace, kept, page=self.base.to_dict()["ftl"].get("indirection_unit") or "4KiB")
         if not about.footprint_pages or not about.write.requests:
             msg = "size: the trace writes nothing, or its addresses are too far apart to count: see coflash trace info"
             raise CoflashError(msg)
@@ -325,10 +326,10 @@ class _Sizer:
 
     def _priced(self, rest: Assignment, pair: Pair) -> float:
         """Return the cost of a device, which grows evenly with its cache; infinite if it cannot be made."""
-        if self.sizes:
+        if self.sizes or self._exact(rest, 1, pair[1]) == math.inf:
             return self._exact(rest, *pair)
         least, most = self._exact(rest, 1, pair[1]), self._exact(rest, self.count - 1, pair[1])
-        return least if least == math.inf else least + (most - least) * (pair[0] - 1) / max(1, self.count - 2)
+        return least + (most - least) * (pair[0] - 1) / max(1, self.count - 2)
 
     @cache  # noqa: B019 - of one search
     def _exact(self, rest: Assignment, cache: int, spare: int) -> float:

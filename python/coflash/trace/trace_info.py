@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal
 
+from coflash.charts import Axis, format_of, lines, picture
+from coflash.files.atomic_write import check_file, write_file
+from coflash.files.kinds import FIGURE
 from coflash.measures.record import Record
+from coflash.table import Table, Tabular, table_of
 
 
 class Bins(Record):
@@ -110,8 +116,30 @@ class MissRatioCurve(Record):
     """The standard error of `miss_ratio`; None if it is exact."""
 
 
-class MissRatioCurves(Record):
+class MissRatioCurves(Record, Tabular):
     """The miss ratios of plain caches under several eviction policies; lists are of shape (sizes,)."""
+
+    def table(self) -> Table:
+        """Return a row for each size: `cache_bytes`, and the miss ratio of each policy by its name."""
+        sizes = [pages * self.page_bytes for pages in self.cache_pages]
+        names, columns = ["cache_bytes", *self.miss_ratio], [sizes, *self.miss_ratio.values()]
+        return table_of([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)])
+
+    def plot(self, file: str | os.PathLike[str]) -> None:
+        """Draw the miss ratios over the size of the cache into a file that ends in .svg, .png or .pdf.
+
+        Raises:
+            CoflashError: It cannot be written.
+        """
+        place, ratios = Path(file), self.miss_ratio.items()
+        sizes = [pages * self.page_bytes for pages in self.cache_pages]
+        rows = [{"x": x, "y": y, "name": name} for name, each in ratios for x, y in zip(sizes, each, strict=True)]
+        chart = lines(rows, Axis("cache size", "bytes", log=2), Axis("miss ratio", "share"))
+        check_file(place, FIGURE)
+        write_file(place, picture(chart, format_of(place)))
+
+    def __repr__(self) -> str:
+        return f"<MissRatioCurves of {', '.join(self.miss_ratio)} at {len(self.cache_pages)} sizes>"
 
     page_bytes: int
     accesses_pages: int
@@ -156,8 +184,19 @@ class Course(Record):
     written_bytes: list[int]
 
 
-class TraceInfo(Record):
+class TraceInfo(Record, Tabular):
     """A description of a trace. Names end in their unit; shares are from 0 to 1; None without data."""
+
+    def table(self) -> Table:
+        """Return one row: all numbers by their paths, such as `write.size_bytes.mean`."""
+        return table_of([self.numbers()])
+
+    def numbers(self) -> dict[str, int | float]:
+        """Return all numbers by their paths, without lists."""
+        return {path: value for path, value in self.flat().items() if isinstance(value, int | float)}
+
+    def __repr__(self) -> str:
+        return f"<TraceInfo of {self.requests:,} requests, {', '.join(self.formats)}>"
 
     formats: list[str]
     requests: int

@@ -8,24 +8,27 @@ import os
 import shlex
 import tempfile
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from coflash import _core
 from coflash._core import CoflashError, __version__
 from coflash.files import atomic_write, remote
 from coflash.files.digest import check_lasting, digest_of
 from coflash.files.kept import fetched
+from coflash.quantity import counted
 from coflash.trace import Options, Paths, Progress, info, paths, settings_of
 from coflash.trace.trace_info import TraceInfo
 
 DOCUMENT = "volumes.json"
 _PAGE = "4KiB"
 _NO_OPTIONS: Options = {}
+_Given = TypeVar("_Given", bound=Hashable)
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -248,15 +251,46 @@ def documents(files: Iterable[str]) -> dict[str, dict[str, Any] | None]:
     return found
 
 
-def of_files(files: Mapping[str, dict[str, Any] | None], options: Options = _NO_OPTIONS) -> tuple[Volume, ...]:
+def of_files(
+    files: Mapping[str, dict[str, Any] | None], options: Options = _NO_OPTIONS
+) -> tuple[tuple[Volume, ...], dict[str, str]]:
     """Take each file as a volume, named after the file; a folder of volumes, which has a document, stands for its own.
 
+    Returns:
+        The volumes, and why other files cannot be read, if those are skipped.
+
     Raises:
-        CoflashError: A file cannot be read.
+        CoflashError: Files cannot be read; all are named.
     """
     volumes = [one for file, document in files.items() if document is not None for one in listed(file, document)]
     plain = [file for file, document in files.items() if document is None]
     names = [Path(file).name.split(".")[0] for file in plain]
     names = [name if names.count(name) == 1 else file for name, file in zip(names, plain, strict=True)]
+    described_files, unread = of_each(
+        list(zip(names, plain, strict=True)), lambda item: described(*item, options), options
+    )
+    return (*volumes, *described_files), {file: problem for (_, file), problem in unread.items()}
+
+
+def of_each(
+    items: Sequence[_Given], read: Callable[[_Given], _Found], options: Options
+) -> tuple[list[_Found], dict[_Given, str]]:
+    """Read files side by side; those that cannot be read are left out with `on_error` "skip", each with its reason.
+
+    Raises:
+        CoflashError: Files cannot be read, and are not left out, or none can; all are named.
+    """
+
+    def tried(item: _Given) -> tuple[_Found | None, str]:
+        try:
+            return read(item), ""
+        except CoflashError as error:
+            return None, str(error)
+
     with ThreadPoolExecutor() as pool:
-        return (*volumes, *pool.map(partial(described, options=options), names, plain))
+        results = list(pool.map(tried, items))
+    unread = {item: problem for item, (_, problem) in zip(items, results, strict=True) if problem}
+    if unread and (options.get("on_error") != "skip" or len(unread) == len(items)):
+        some = f"{len(unread)} of {counted(len(items), 'file')} cannot be read; on_error=skip leaves them out:\n  "
+        raise CoflashError((some if len(items) > 1 else "") + "\n  ".join(unread.values()))
+    return [item for item, problem in results if item is not None], unread

@@ -35,6 +35,8 @@ enum Places {
         /// Looked up, never listed, so that no result depends on the order of the table.
         chunks: FxHashMap<u64, Chunk>,
         touched: u64,
+        /// The pages that are numbered together: a part of a chunk.
+        unit: usize,
     },
 }
 
@@ -96,7 +98,11 @@ impl AddressMap {
             places: match scenario.workload.remap {
                 Remap::None => Places::Direct,
                 Remap::Modulo => Places::Modulo,
-                Remap::Dense => Places::Dense { chunks: FxHashMap::default(), touched: 0 },
+                Remap::Dense => Places::Dense {
+                    chunks: FxHashMap::default(),
+                    touched: 0,
+                    unit: scenario.pages_per_unit() as usize,
+                },
             },
         }
     }
@@ -154,15 +160,18 @@ impl AddressMap {
             Places::Direct | Places::Modulo => {
                 apart.extend(pages.map(|page| Lpn::from_index((page % logical_pages) as usize)));
             }
-            Places::Dense { chunks, touched } => {
+            Places::Dense { chunks, touched, unit } => {
                 while !pages.is_empty() {
                     let (chunk, indices, end) = first_chunk(&pages);
                     let chunk = chunks.entry(chunk).or_insert_with(|| Box::new([None; CHUNK_PAGES as usize]));
-                    for entry in &mut chunk[indices] {
-                        let lpn = *entry.get_or_insert_with(|| {
-                            let next = Lpn::from_index((*touched).min(logical_pages) as usize);
-                            *touched += 1;
-                            next
+                    for index in indices {
+                        let lpn = chunk[index].unwrap_or_else(|| {
+                            let first = index / *unit * *unit;
+                            for entry in &mut chunk[first..first + *unit] {
+                                *entry = Some(Lpn::from_index((*touched).min(logical_pages) as usize));
+                                *touched += 1;
+                            }
+                            chunk[index].expect("it was numbered with its unit")
                         });
                         // Pages beyond the device all get the number of the first such page.
                         if (lpn.index() as u64) < logical_pages {
@@ -273,6 +282,23 @@ mod tests {
             assert_eq!(look_up(&mut map, &trim(4095, 2 * 4096)).map(|pages| pages.len()), Some(1), "{remap}");
             assert_eq!(look_up(&mut map, &trim(4097, 4094)), Some(vec![]), "{remap}");
         }
+    }
+
+    #[test]
+    fn a_dense_map_numbers_units_whole() {
+        let units = Scenario::default()
+            .set(&[("workload.remap", "dense"), ("ftl.indirection_unit", "16KiB")])
+            .unwrap();
+        let mut dense = AddressMap::new(&units, 12);
+        assert_eq!(
+            look_up(&mut dense, &read(1023, 3)),
+            Some(vec![3, 4, 5]),
+            "its units begin with pages 1020 and 1024"
+        );
+        assert_eq!(look_up(&mut dense, &read(1020, 1)), Some(vec![0]));
+        assert_eq!(dense.touched(), Some(8), "in whole units");
+        assert_eq!(look_up(&mut dense, &read(9, 1)), Some(vec![9]));
+        assert_eq!(look_up(&mut dense, &read(0, 1)), None);
     }
 
     #[test]

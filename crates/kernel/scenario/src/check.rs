@@ -75,10 +75,10 @@ impl Scenario {
                 "a device with ftl.indirection_unit evicts whole units, and this cache pages: \"0B\" is allowed, or \
                  cache.placement \"host\"",
             )
-        } else if self.workload.remap == Remap::Dense {
+        } else if self.workload.remap == Remap::Dense && 1024 % (unit.count / page) != 0 {
             (
                 "workload.remap",
-                "\"dense\" scatters the pages of a unit; with ftl.indirection_unit \"none\" is allowed",
+                "\"dense\" packs units of 2, 4 … 1024 pages; with this ftl.indirection_unit \"none\" is allowed",
             )
         } else {
             return Ok(());

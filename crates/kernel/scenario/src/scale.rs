@@ -1,18 +1,17 @@
 //! The same drive with a fraction of its blocks: what is scaled, and what stays.
 //!
 //! Dies, planes, the pages of a block and all times of operations stay, so that a request waits as long as on the whole drive at
-//! the same rate. Blocks that a pool keeps free or open are as many on a small drive: they are added to the fraction of the
-//! others, and the exported capacity follows from what then holds data. So the spare space that GC works with keeps its share,
-//! where a fraction of all blocks would leave less of it.
+//! the same rate. Blocks that a pool keeps free are as many on a small drive: they are added to the fraction of the others. The
+//! exported capacity is that fraction of the whole's; with which one write amplification stays, the Python package measures (`scaling.py`).
 
 use crate::read::ScenarioError;
+use crate::replay::{ReplayConfig, ReplayMode};
 use crate::scenario::Scenario;
 use crate::workload::Requests;
 use coflash_base::{Bytes, Duration, Share};
-use coflash_ftl::placement::Classes;
-use coflash_ftl::{FreeMark, GcMode, Pools, Provisioning, WriteStream};
+use coflash_ftl::{FreeMark, Pools, Provisioning, WriteStream};
+use coflash_media::Geometry;
 use coflash_workload::synthetic::SyntheticConfig;
-use std::fmt;
 use std::str::FromStr;
 use toml::{Table, Value};
 
@@ -40,12 +39,6 @@ impl FromStr for Scale {
     }
 }
 
-impl fmt::Display for Scale {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.parts, self.of)
-    }
-}
-
 /// What becomes of the value of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scaled {
@@ -62,46 +55,40 @@ pub enum Scaled {
 }
 
 /// The keys that are scaled, beside `flash.blocks_per_plane`, `flash.exported` and `ftl.spare`. Parts of a workload
-/// (`workload.phases`, `workload.tenants`) have the keys of `workload`.
-pub const SCALED_KEYS: &[(&str, Scaled)] = &[
-    ("cache.size", Scaled::Bytes),
-    ("cooperation.commit_interval", Scaled::Time),
-    ("cooperation.deletions_max", Scaled::Count),
-    ("cooperation.sole_copies_max", Scaled::Bytes),
-    ("ftl.refresh.fast_retention", Scaled::Time),
-    ("ftl.refresh.power_off", Scaled::Time),
-    ("ftl.refresh.retention", Scaled::Time),
-    ("ftl.slc_cache.blocks", Scaled::Count),
-    ("ftl.slc_cache.while_free", Scaled::Mark),
-    ("gc.mode.mark", Scaled::Mark),
-    ("gc.victim.window", Scaled::Count),
-    ("host_buffer.dirty_age_max", Scaled::Time),
-    ("host_buffer.size", Scaled::Bytes),
-    ("precondition.until_free", Scaled::Mark),
-    ("restart.at", Scaled::Time),
-    ("workload.delay", Scaled::Time),
-    ("workload.disksim.requests", Scaled::Count),
-    ("workload.disksim.space", Scaled::Bytes),
-    ("workload.duration", Scaled::Time),
-    ("workload.offset", Scaled::Bytes),
-    ("workload.preset.requests", Scaled::Count),
-    ("workload.preset.space", Scaled::Bytes),
-    ("workload.requests_max", Scaled::Count),
-    ("workload.space", Scaled::Bytes),
-    ("workload.synthetic.generator.footprint", Scaled::Bytes),
-    ("workload.synthetic.generator.from.ranks_per_unit", Scaled::Ranks),
-    ("workload.synthetic.generator.ranks_per_unit", Scaled::Ranks),
-    ("workload.synthetic.generator.from.footprint", Scaled::Bytes),
-    ("workload.synthetic.requests", Scaled::Count),
-    ("workload.synthetic.space", Scaled::Bytes),
+/// (`workload.phases`, `workload.tenants`) have the keys of `workload`. Between keys are spaces.
+pub const SCALED_KEYS: &[(Scaled, &str)] = &[
+    (
+        Scaled::Bytes,
+        "cache.size cooperation.sole_copies_max host_buffer.size workload.disksim.space workload.offset \
+         workload.preset.space workload.space workload.synthetic.generator.footprint \
+         workload.synthetic.generator.from.footprint workload.synthetic.space",
+    ),
+    (
+        Scaled::Count,
+        "cooperation.deletions_max ftl.slc_cache.blocks gc.victim.window workload.disksim.requests \
+         workload.preset.requests workload.requests_max workload.synthetic.requests",
+    ),
+    (Scaled::Mark, "ftl.slc_cache.while_free gc.mode.mark precondition.until_free"),
+    (
+        Scaled::Ranks,
+        "workload.synthetic.generator.from.ranks_per_unit workload.synthetic.generator.ranks_per_unit",
+    ),
+    (
+        Scaled::Time,
+        "cooperation.commit_interval ftl.refresh.fast_retention ftl.refresh.power_off ftl.refresh.retention \
+         host_buffer.dirty_age_max restart.at workload.delay workload.duration",
+    ),
 ];
+
+/// The pages of a scaled cache below which a skewed workload loses hits: its ranks go round 64 units.
+const CACHE_PAGES_MIN: u64 = 256;
 
 /// The fewest blocks of a pool that hold data on a scaled drive.
 pub const DATA_BLOCKS_MIN: u64 = 16;
 
 impl Scenario {
-    /// The same drive with a fraction of its blocks, under a workload for that: write amplification, shares and response times stay
-    /// what they were, as far as the sentence tells that [`limits`](Self::limits) get. A fraction above 1 is a larger drive.
+    /// The same drive with a fraction of its blocks and of its exported capacity, under a workload for that, with a sentence among its
+    /// [`limits`](Self::limits) on what stays. A fraction above 1 is a larger drive.
     ///
     /// # Errors
     /// A workload or a device that cannot be scaled, or too few blocks, with the nearest fraction that would do.
@@ -111,41 +98,82 @@ impl Scenario {
         }
         self.check_scalable()?;
         let pool = Pool::for_scenario(self);
-        let (blocks, share) = pool.scaled(scale)?;
-        let mut scaled = self.clone();
+        let scaled = self.part_of(&pool, scale)?;
+        if scale.parts < scale.of && !pool.fits(scale, &scaled) {
+            let fits = |&of: &u64| {
+                let scale = Scale { parts: 1, of };
+                self.part_of(&pool, scale).is_ok_and(|scaled| pool.fits(scale, &scaled))
+            };
+            let asked = (scale.of / scale.parts).clamp(2, pool.units);
+            return Err(refused(format!(
+                "{}/{} was given, which leaves {} of {} blocks of a pool for data, fewer than GC or a sound number \
+                 ({DATA_BLOCKS_MIN}) need: {}",
+                scale.parts,
+                scale.of,
+                pool.data_blocks(pool.units(scale)),
+                pool.units * pool.planes,
+                (2..=asked).rev().find(fits).map_or("too few for any scale".to_owned(), |of| format!(
+                    "the nearest that does is 1/{of}"
+                )),
+            )));
+        }
+        Ok(scaled)
+    }
+
+    /// That fraction of the drive, however few blocks it has.
+    fn part_of(&self, pool: &Pool, scale: Scale) -> Result<Self, ScenarioError> {
+        let units = pool.units(scale);
+        let (share, mut scaled) = (pool.part(units), self.clone());
         if scaled.workload.requests == Requests::Default {
             scaled.workload.requests = Requests::Synthetic(SyntheticConfig::default());
         }
-        scaled.limits.push(sentence(scale, pool.units * pool.planes, share.pool_blocks));
-        if self.ftl.placement.name() != "none" {
-            scaled.limits.push(
-                "A placement policy that learns from writes sees fewer of them, and has fewer blocks for each class: programs per \
-                 host write differ more from the whole drive's, at 1/8 by up to a quarter."
-                    .to_owned(),
-            );
-        }
+        scaled.limits.push(sentence(scale, pool.units * pool.planes, units * pool.planes));
         scaled.limits.extend(
             ["fio-zipf", "kv-cache", "oltp-like"].iter().filter(|name| self.generates(name)).map(|name| {
                 format!("The skew of \"{name}\" is that of the small space; \"zipf\" has that of the whole.")
             }),
         );
-        let per_die = share.scaled(self.ftl.logical_pages_per_die(&self.flash));
-        if per_die == 0 {
-            return Err(ScenarioError::new("ftl.spare", "it leaves no page to the host".to_owned()));
-        }
-        let page_bytes = self.page_bytes();
-        scaled.flash.exported = Some(Bytes { count: per_die * u64::from(self.flash.dies()) * page_bytes });
+        let per_die = share.scaled(self.ftl.logical_pages_per_die(&self.flash)).max(1);
+        scaled.flash.blocks_per_plane = (units * pool.per_unit) as u32;
+        let scaled = share.applied(&scaled.exporting(per_die), self, |_, _| true)?;
+        let logical_pages = scaled.ftl.logical_pages(&scaled.flash).into();
+        let cached = scaled.cache.size.pages(self.page_bytes(), logical_pages);
+        let few = (scale.parts < scale.of && (1..CACHE_PAGES_MIN).contains(&cached)).then(|| {
+            format!("The cache has {cached} pages: with fewer than some {CACHE_PAGES_MIN}, a skewed workload has fewer hits than on the whole drive.")
+        });
+        Ok(Self { limits: scaled.limits.iter().cloned().chain(few).collect(), ..scaled })
+    }
+
+    /// The drive with the same blocks, whose dies export `per_die` pages each.
+    #[must_use]
+    pub fn exporting(&self, per_die: u64) -> Self {
+        let data = u64::from(self.flash.blocks_per_die()) * self.ftl.data_pages_per_block(&self.flash);
+        let exported = Some(Bytes { count: per_die * u64::from(self.flash.dies()) * self.page_bytes() });
         // A share of all pages that leaves this number of blocks and no more.
-        let data = u64::from(self.flash.planes_per_die) * self.ftl.data_pages_per_block(&self.flash) * blocks;
         let spare = u128::from(data.saturating_sub(per_die)) * u128::from(Share::ONE.ppb);
-        scaled.ftl.spare.share = Share { ppb: (spare / u128::from(data)) as u64 };
-        scaled.ftl.spare.definition = Provisioning::SpareOfPhysical;
-        let mut table = scaled.to_table();
-        if let Some(flash) = table.get_mut("flash").and_then(Value::as_table_mut) {
-            flash.remove("blocks_per_plane");
-        }
-        share.apply(&mut table, "", page_bytes, self);
-        Self::from_table(table)
+        let mut ftl = self.ftl.clone();
+        ftl.spare.share = Share { ppb: (spare / u128::from(data)) as u64 };
+        ftl.spare.definition = Provisioning::SpareOfPhysical;
+        Self { flash: Geometry { exported, ..self.flash.clone() }, ftl, ..self.clone() }
+    }
+
+    /// Some of the dies with their part of the caches and of the workload, which they get as fast as they take it: their GC does what
+    /// that of all does, in less time.
+    ///
+    /// # Errors
+    /// A workload that cannot be divided.
+    pub fn of_dies(&self, dies: u32) -> Result<Self, ScenarioError> {
+        let part = Part { parts: dies.into(), of: self.flash.dies().into(), low_marks: [0, 0] };
+        let mut some = self.exporting(self.ftl.logical_pages_per_die(&self.flash));
+        let divided = |size: Option<Bytes>| size.map(|size| Bytes { count: part.scaled(size.count) });
+        (some.flash.exported, some.ftl.reclaim_unit) =
+            (divided(some.flash.exported), divided(some.ftl.reclaim_unit));
+        (some.flash.channels, some.flash.chips_per_channel, some.flash.dies_per_chip) = (dies, 1, 1);
+        some.replay = ReplayConfig { mode: Some(ReplayMode::Closed), ..ReplayConfig::default() };
+        part.applied(&some, self, |key, how| {
+            let is_size = matches!(how, Scaled::Bytes | Scaled::Count);
+            key.starts_with("workload.") || is_size && !key.starts_with("ftl.") && !key.starts_with("gc.")
+        })
     }
 
     /// Refuse what has addresses, distances or places of its own.
@@ -171,7 +199,7 @@ impl Scenario {
     }
 }
 
-/// A pool of blocks, in halves of blocks.
+/// A pool of blocks.
 struct Pool {
     /// Blocks of a plane that are erased together.
     per_unit: u64,
@@ -180,14 +208,8 @@ struct Pool {
     /// The units of a plane.
     units: u64,
     low_mark: FreeMark,
-    /// The least that GC needs as its low mark.
-    low_least: u64,
-    /// The blocks by which the mark of GC in idle time is above the low mark.
-    above: u64,
-    /// The groups of pages that share open blocks.
-    streams: u64,
-    /// The logical pages of a pool, and the pages of a block for them.
-    pages: [u64; 2],
+    /// Whether GC's copies have open blocks of their own: one for each pool.
+    is_apart: bool,
 }
 
 /// The data that pools hold on a scaled drive, as a share of what they held.
@@ -196,40 +218,20 @@ struct Part {
     of: u128,
     /// The low mark before and after.
     low_marks: [u64; 2],
-    pool_blocks: u64,
 }
 
 impl Pool {
     fn for_scenario(scenario: &Scenario) -> Self {
-        let (flash, ftl, mode) = (&scenario.flash, &scenario.ftl, scenario.gc.mode);
+        let (flash, ftl) = (&scenario.flash, &scenario.ftl);
         let units = ftl.erase_units(flash);
-        let together = |group: &Vec<WriteStream>| {
-            [WriteStream::Host, WriteStream::Gc].iter().all(|stream| group.contains(stream))
-        };
-        let streams = match ftl.placement.classes() {
-            Ok(Classes::Own { count, .. }) => count,
-            _ if ftl.shared_streams.iter().any(together) => 1,
-            _ => 2,
-        };
-        let blocks = ftl.pools.blocks(&units);
-        let low = scenario.gc.low_mark.blocks(blocks);
-        let above = matches!(mode, GcMode::Background { .. })
-            .then(|| mode.higher_mark(blocks, low).unwrap_or(low).saturating_sub(low));
-        let planes = if ftl.pools == Pools::Die { units.planes_per_die } else { 1 };
-        let pools_of_die = u64::from(units.planes_per_die / planes);
-        let dies = u64::from(if ftl.pools == Pools::Device { flash.dies() } else { 1 });
         Self {
             per_unit: ftl.superblocks_per_unit(flash).into(),
-            planes: planes.into(),
+            planes: if ftl.pools == Pools::Die { units.planes_per_die } else { 1 }.into(),
             units: units.blocks_per_plane.into(),
             low_mark: scenario.gc.low_mark,
-            low_least: u64::from(
-                ftl.placement.targets().max(1)
-                    + if matches!(mode, GcMode::Preemptive { .. }) { 2 } else { 0 },
-            ),
-            above: above.unwrap_or(0).into(),
-            streams: streams.into(),
-            pages: [ftl.logical_pages_per_die(flash) * dies / pools_of_die, ftl.data_pages_per_block(&units)],
+            is_apart: !ftl.shared_streams.iter().any(|group| {
+                [WriteStream::Host, WriteStream::Gc].iter().all(|stream| group.contains(stream))
+            }),
         }
     }
 
@@ -237,64 +239,31 @@ impl Pool {
         self.low_mark.blocks(u32::try_from(units * self.planes).unwrap_or(u32::MAX)).into()
     }
 
-    /// The halves of blocks that hold data. Beyond the low mark one is free between two cleanings. An open block is half full on
-    /// average; where GC's copies and writes share it, it is full but for what GC freed.
-    fn data_halves(&self, units: u64) -> u64 {
-        let open = if self.streams > 1 { self.streams } else { 0 };
-        (2 * units * self.planes).saturating_sub(2 * (self.low_mark(units) + 1) + open)
+    /// The blocks that hold data. Beyond the low mark one is free between two cleanings. Two open blocks are half full on average; a
+    /// single one, which GC's copies share, is full but for what GC freed.
+    fn data_blocks(&self, units: u64) -> u64 {
+        (units * self.planes).saturating_sub(self.low_mark(units) + 1 + u64::from(self.is_apart))
     }
 
     /// Whether this number of blocks is enough to tell anything, and for GC to work.
-    fn fits(&self, units: u64) -> bool {
-        let part = self.part(units);
-        let above = if self.above > 0 { part.scaled(self.above).max(1) } else { 0 };
-        let kept = self.low_mark(units) + above + self.streams + 1;
-        part.parts >= u128::from(2 * DATA_BLOCKS_MIN)
-            && self.low_mark(units) >= self.low_least
-            && part.scaled(self.pages[0]) < (units * self.planes).saturating_sub(kept) * self.pages[1]
+    fn fits(&self, scale: Scale, scaled: &Scenario) -> bool {
+        self.data_blocks(self.units(scale)) >= DATA_BLOCKS_MIN
+            && scaled.of_dies(1).is_ok_and(|die| die.erased_flash().is_ok())
     }
 
     fn part(&self, units: u64) -> Part {
         Part {
-            parts: self.data_halves(units).into(),
-            of: self.data_halves(self.units).max(1).into(),
+            parts: self.data_blocks(units).into(),
+            of: self.data_blocks(self.units).max(1).into(),
             low_marks: [self.units, units].map(|units| self.low_mark(units)),
-            pool_blocks: units * self.planes,
         }
     }
 
     /// The units of a plane on the scaled drive: the fewest that hold that fraction of the data.
     fn units(&self, scale: Scale) -> u64 {
-        let all = u128::from(self.data_halves(self.units)) * u128::from(scale.parts);
-        let enough = |units| u128::from(self.data_halves(units)) * u128::from(scale.of) >= all;
-        let mut units = (self.units * scale.parts / scale.of).max(1);
-        while !enough(units) {
-            units += 1;
-        }
-        while units > 1 && enough(units - 1) {
-            units -= 1;
-        }
-        units
-    }
-
-    /// The blocks of a plane on the scaled drive, and what they hold.
-    fn scaled(&self, scale: Scale) -> Result<(u64, Part), ScenarioError> {
-        let units = self.units(scale);
-        if scale.parts < scale.of && !self.fits(units) {
-            let asked = (scale.of / scale.parts).max(2);
-            let fits = |&of: &u64| self.fits(self.units(Scale { parts: 1, of }));
-            let nearest = (2..=self.units).filter(fits).min_by_key(|&of| of.abs_diff(asked));
-            return Err(refused(format!(
-                "{scale} was given, which leaves {} of {} blocks of a pool for data, fewer than GC or a sound number \
-                 ({DATA_BLOCKS_MIN}) need: {}",
-                self.data_halves(units) / 2,
-                self.units * self.planes,
-                nearest.map_or("too few for any scale".to_owned(), |of| format!(
-                    "the nearest that does is 1/{of}"
-                )),
-            )));
-        }
-        Ok((units * self.per_unit, self.part(units)))
+        let all = u128::from(self.data_blocks(self.units)) * u128::from(scale.parts);
+        let enough = |&units: &u64| u128::from(self.data_blocks(units)) * u128::from(scale.of) >= all;
+        (1..).find(enough).expect("many units hold any amount of data")
     }
 }
 
@@ -303,8 +272,30 @@ impl Part {
         u64::try_from(u128::from(whole) * self.parts / self.of).unwrap_or(u64::MAX)
     }
 
-    /// Scale the values of a table and the tables below it that have an effect. `unit`: what sizes are multiples of.
-    fn apply(&self, table: &mut Table, path: &str, unit: u64, scenario: &Scenario) {
+    /// The scenario with the scaled values of those keys that have an effect in `acting` and are `chosen`.
+    fn applied(
+        &self,
+        scenario: &Scenario,
+        acting: &Scenario,
+        chosen: fn(&str, Scaled) -> bool,
+    ) -> Result<Scenario, ScenarioError> {
+        let mut table = scenario.to_table();
+        if let Some(flash) = table.get_mut("flash").and_then(Value::as_table_mut) {
+            flash.remove("blocks_per_plane");
+        }
+        self.apply(&mut table, "", scenario.page_bytes(), acting, chosen);
+        Scenario::from_table(table)
+    }
+
+    /// Scale the values of a table and the tables below it. `unit`: what sizes are multiples of.
+    fn apply(
+        &self,
+        table: &mut Table,
+        path: &str,
+        unit: u64,
+        scenario: &Scenario,
+        chosen: fn(&str, Scaled) -> bool,
+    ) {
         let align = table.get("align").and_then(Value::as_str).and_then(|text| text.parse().ok());
         let unit = align.map_or(unit, |align: Bytes| align.count.max(1));
         let is_zipf = table.get("name").and_then(Value::as_str) == Some("zipf");
@@ -314,16 +305,18 @@ impl Part {
         for (key, value) in table.iter_mut() {
             let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
             match value {
-                Value::Table(below) => self.apply(below, &inner, unit, scenario),
+                Value::Table(below) => self.apply(below, &inner, unit, scenario, chosen),
                 Value::Array(parts) if matches!(key.as_str(), "phases" | "tenants") => {
                     parts
                         .iter_mut()
                         .filter_map(Value::as_table_mut)
-                        .for_each(|part| self.apply(part, path, unit, scenario));
+                        .for_each(|part| self.apply(part, path, unit, scenario, chosen));
                 }
                 _ => {
-                    if let Some((_, how)) = SCALED_KEYS.iter().find(|(scaled, _)| *scaled == inner)
+                    let has_key = |(_, keys): &&(Scaled, &str)| keys.split(' ').any(|key| key == inner);
+                    if let Some((how, _)) = SCALED_KEYS.iter().find(has_key)
                         && scenario.acts(&inner)
+                        && chosen(&inner, *how)
                     {
                         self.change(value, *how, unit);
                     }
@@ -361,11 +354,11 @@ impl Part {
     }
 }
 
-fn sentence(scale: Scale, before: u64, after: u64) -> String {
+fn sentence(Scale { parts, of }: Scale, before: u64, after: u64) -> String {
     format!(
-        "Scaled to {scale} of its blocks ({after} a pool in place of {before}; those that are always free or open are not fewer). \
+        "Scaled to {parts}/{of} of its blocks ({after} a pool in place of {before}; those that are always free are not fewer). \
          Capacity, caches, requests, used space and intervals are scaled. Dies, the size of a block, times, rates, queues and the write buffer of \
-         the device stay, and with them write amplification, shares and response times. Not kept: the length of the run in time, \
+         the device stay, and with them shares and response times; write amplification where a note says that it was measured, else it may be up to a tenth off. Not kept: the length of the run in time, \
          TBW and the life in years, which are those of the small drive (DWPD stays), sequential runs longer than the scaled space, marks of less than a block; and what a run begins with (empty \
          queues, an empty write buffer) weighs more."
     )

@@ -17,7 +17,8 @@ pub enum Remap {
     /// Addresses beyond the device are an error, which names the required capacity.
     #[default]
     None,
-    /// Pages are renumbered in the order of their first access; the device must hold all accessed pages.
+    /// Pages, or units of `ftl.indirection_unit`, are renumbered in the order of their first access; the device must hold all that are
+    /// accessed.
     Dense,
     /// A page number is taken modulo the pages of the device; different pages may collide.
     Modulo,

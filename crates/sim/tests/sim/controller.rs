@@ -169,7 +169,7 @@ fn what_a_controller_cannot_be_with_is_refused() {
         (&[("timing.page_programs", "[\"1us\", \"2us\"]")], "timing.page_programs: 2 were given"),
         (&[("ftl.slc_cache.blocks", "10%")], "flash.cell: a pSLC cache needs"),
         (&[("ftl.indirection_unit", "10KiB")], "ftl.indirection_unit: 10KiB was given"),
-        (&[("ftl.indirection_unit", "8KiB"), ("workload.remap", "dense")], "workload.remap: "),
+        (&[("ftl.indirection_unit", "12KiB"), ("workload.remap", "dense")], "workload.remap: "),
     ] {
         let refusal = refusal(settings);
         assert!(refusal.starts_with(reason), "{settings:?}: {refusal}");

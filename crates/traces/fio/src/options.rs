@@ -137,6 +137,8 @@ impl Options {
             "bs_unaligned" | "blocksize_unaligned" => o.settings.unaligned = on()?,
             "ba" | "blockalign" => each(text, &mut o.align, from_zero)?,
             "size" => o.settings.size = Some(amount(text, kb)?),
+            // A job has one file.
+            "filesize" => o.settings.size = Some(o.settings.size.map_or_else(|| amount(text, kb), Ok)?),
             "io_size" | "io_limit" => o.settings.io_size = Some(amount(text, kb)?),
             "offset" | "fileoffset" => o.settings.offset = Some(amount(text, kb)?),
             "offset_increment" => o.settings.offset_increment = Some(amount(text, kb)?),

@@ -68,13 +68,36 @@ struct Reading<'a> {
     lines: usize,
 }
 
+/// The job file that says what a command line of fio does, perhaps in a script; `None` if a text has none, or sections.
+fn of_command(text: &str) -> Option<String> {
+    let text = text.replace("\\\n", " ");
+    if text.lines().any(|line| line.starts_with('[')) {
+        return None;
+    }
+    let is_fio = |word: &str| word.rsplit('/').next() == Some("fio");
+    let line = text.lines().find(|line| line.contains(" --") && line.split_whitespace().any(is_fio))?;
+    let words = line.split_whitespace().skip_while(|word| !is_fio(word)).skip(1);
+    let options = words.map_while(|word| word.strip_prefix("--"));
+    let lines = options.map(|option| option.replace(['"', '\''], "")).map(|option| {
+        match option.strip_prefix("name=") {
+            Some(name) => format!("\n[{name}]"),
+            None => format!("\n{option}"),
+        }
+    });
+    Some(format!("[global]{}", lines.collect::<String>()))
+}
+
 impl Reading<'_> {
     /// Read a file of lines that is named at `from`, or by the user.
     fn file(&mut self, path: &Path, from: Option<&Place>) -> Result<(), WorkloadError> {
         let (file, text) = self.text_of(path, from)?;
         self.open.push(path.to_owned());
-        for (index, line) in text.lines().enumerate() {
-            self.line(line, Place { file: file.clone(), line: index + 1 })?;
+        let command = of_command(&text);
+        for (index, line) in command.as_ref().unwrap_or(&text).lines().enumerate() {
+            self.line(
+                line,
+                Place { file: file.clone(), line: if command.is_some() { 1 } else { index + 1 } },
+            )?;
         }
         self.open.pop();
         Ok(())

@@ -104,6 +104,7 @@ const JOBS: &[(&str, &str)] = &[
     ("random-no-map", "rw=randwrite\nbs=4k\nnorandommap\nio_size=96m\nsize=30m"),
     ("random-mixed", "rw=randrw\nrwmixwrite=30\nbs=8k"),
     ("random-mixed-sizes", "rw=randrw\nbs=4k,16k"),
+    ("size-of-file", "rw=randread\nbs=8k\nfilesize=24m"),
     ("part", "rw=randread\nbs=4k\nsize=10%"),
     ("seed", "rw=randread\nbs=4k\nrandseed=42\nsize=16m\nloops=2"),
     ("seed-of-places", "rw=randrw\nbs=4k\nrandseed=42\nrandrepeat=0\nsize=16m\nloops=2"),

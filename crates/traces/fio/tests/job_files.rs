@@ -96,6 +96,33 @@ fn options_that_are_not_honoured_are_named_with_the_reason() {
 }
 
 #[test]
+fn a_command_line_is_read_as_a_job_file() {
+    let script = "#!/bin/bash\nset -e\nsudo fio --bs=4k --name=fill --rw=write \\\n  --size=16m --name='mixed' --rw=\"randrw\" \
+                  --rwmixread=70 --stonewall --output=out.json --output-format=json --eta=never\n";
+    let same = "[global]\nbs=4k\n[fill]\nrw=write\nsize=16m\n[mixed]\nrw=randrw\nrwmixread=70\nstonewall\n";
+    let (command, file) = (read(script).unwrap(), read(same).unwrap());
+    assert_eq!(command.description(), file.description());
+    let drawn = |file: &JobFile| {
+        let mut requests = JobRequests::new(&file.jobs[1], DEVICE_BYTES, Seed(1)).unwrap();
+        std::iter::from_fn(|| requests.draw()).take(50).collect::<Vec<_>>()
+    };
+    assert_eq!(drawn(&command), drawn(&file));
+    assert!(problem("fio --name=a --rw=randraed\n").contains("rw: \"randraed\" is not known"));
+}
+
+#[test]
+fn the_size_of_a_file_is_that_of_a_job_with_one_file() {
+    let drawn = |options: &str| {
+        let file = read(&format!("[w]\nrw=write\nbs=128k\n{options}\n")).unwrap();
+        let mut requests = JobRequests::new(&file.jobs[0], DEVICE_BYTES, Seed(1)).unwrap();
+        std::iter::from_fn(|| requests.draw()).count()
+    };
+    assert_eq!(drawn("filesize=128m"), 1024);
+    assert_eq!((drawn("size=64m\nfilesize=128m"), drawn("filesize=128m\nsize=64m")), (512, 512));
+    assert!(problem("[w]\nrw=write\nfilesize=1m\nnrfiles=4").contains("nrfiles"));
+}
+
+#[test]
 fn writes_have_the_placement_identifiers_of_their_job_in_turn() {
     let hints = |options: &str, handles| {
         let mut file = read(&format!("[j]\nrw=randrw\nsize=64k\n{options}")).unwrap();

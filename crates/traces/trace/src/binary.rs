@@ -3,15 +3,15 @@
 use crate::block_reader::BlockReader;
 use crate::devices::Devices;
 use crate::reader::{ReadError, Records};
-use crate::record::{Conventions, FieldError, FormatInfo, Record};
+use crate::record::{Conventions, FieldError, Record};
 use crate::text::SAMPLE_BYTES;
 use coflash_workload::WorkloadError;
 use coflash_workload::recorded::TraceOptions;
 
 /// A binary format.
 pub(crate) trait BinaryFormat: Send + Sized + 'static {
-    /// The description of the format.
-    const INFO: FormatInfo;
+    /// The name of the format, whose description is in `formats.txt`.
+    const NAME: &'static str;
     /// Conventions common to all records.
     const CONVENTIONS: Conventions;
     /// Whether a trace consists of one file per processor.

@@ -12,8 +12,9 @@
 //! | detection of formats, the list of all formats | `formats/mod.rs` |
 //! | text formats: lines, fields, numbers | `text.rs`, `block_reader.rs`, `fields.rs`, `numbers.rs` |
 //! | words and letters of operations | `operations.rs` |
-//! | columns found by names or values | `formats/sniff.rs` |
-//! | formats given by their columns | `formats/tables.rs`, `formats/columns.rs`; the notation: `notation.rs` |
+//! | columns found by names or values, and denied by values | `formats/judge.rs`, `formats/names.txt` |
+//! | shapes that are known and not read | `formats/unread.txt` |
+//! | formats given by their columns | `formats/formats.txt`, `formats/tables.rs`, `formats/columns.rs`; the notation: `notation.rs` |
 //! | binary formats | `binary.rs` |
 //! | records, conventions of a format | `record.rs` |
 //! | from records to requests: order, clock, address range | `reader.rs`; reordering: `window.rs` |

@@ -8,7 +8,7 @@
 //! | `offset:UNIT`, `size:UNIT` | `bytes`, `sectors` (512 bytes), `pages` (4 KiB), or a step such as `4KiB`; with     |
 //! |                          | suffix `%N`, the number is a multiple of N                                           |
 //! | `op`                     | an operation in one of the usual words                                               |
-//! | `op:W\|W=OP/W=OP`        | an operation in the given words; `=skip` skips the row                               |
+//! | `op:W\|W=OP/W=OP`        | an operation in the given words, of which `*` is any other; `=skip` skips the row    |
 //! | `op:flags`               | a hexadecimal number whose lowest bit is 1 for a read and 0 for a write              |
 //! | `op=OP`                  | no column: every row is this operation                                               |
 //! | `device`                 | a device; adjacent columns together form its name; `device:number` for a whole       |
@@ -137,7 +137,9 @@ impl<T: Copy> Words<T> {
     fn find_slowly(&self, given: &[u8]) -> Option<T> {
         let same = |(word, _): &&(String, T)| word.as_bytes() == given;
         let alike = |(word, _): &&(String, T)| word.as_bytes().eq_ignore_ascii_case(given);
-        let found = self.words.iter().find(same).or_else(|| self.words.iter().find(alike));
+        let any = |(word, _): &&(String, T)| word == "*";
+        let find = |fits: &dyn Fn(&&(String, T)) -> bool| self.words.iter().find(fits);
+        let found = find(&same).or_else(|| find(&alike)).or_else(|| find(&any));
         found.map(|&(_, meaning)| meaning)
     }
 

@@ -23,14 +23,17 @@ pub(crate) enum Kind {
 
 /// The words of each kind, without blanks and signs.
 const WORDS: [(Kind, &str); 9] = [
-    (Kind::Read, "r 0 read reads readahead rd"),
-    (Kind::Write, "w 1 write writes wr"),
-    (Kind::Discard, "d t 2 trim discard unmap deallocate dsm"),
-    (Kind::Flush, "f 3 flush sync fsync datasync fdatasync synchronizecache preflush"),
+    (Kind::Read, "r 0 read reads readahead rd lesen 0x08 0x28 0x88 0xa8"),
+    (Kind::Write, "w 1 write writes wr schreiben 0x0a 0x2a 0x8a 0xaa"),
+    (Kind::Discard, "d t 2 trim discard unmap deallocate dsm 0x42"),
+    (Kind::Flush, "f 3 flush sync fsync datasync fdatasync synchronizecache preflush 0x35 0x91"),
     (Kind::Append, "zoneappend append"),
     (Kind::Zeroes, "writezeroes writezeros"),
     (Kind::Erase, "secureerase"),
-    (Kind::Zone, "zonereset zoneresetall zoneopen zoneclose zonefinish zonemgmtsend"),
+    (
+        Kind::Zone,
+        "zonereset zoneresetall zoneopen zoneclose zonefinish zonemgmtsend zonemgmtrecv reportzones",
+    ),
     (Kind::Other, "drvin drvout"),
 ];
 
@@ -98,33 +101,34 @@ pub(crate) fn letters_of(letters: &[u8]) -> Option<(bool, Kind)> {
     letters.iter().all(u8::is_ascii_uppercase).then_some((flush, kind))
 }
 
-/// Remarks on requests that are not what they are read as, or not read.
-const REMARKS: [(Kind, &str); 5] = [
-    (
-        Kind::Append,
-        "zone appends are writes; before they complete, recorders may know only where their zone begins",
-    ),
-    (Kind::Zeroes, "write zeroes carry no data: they are trims, whose pages read as zeros"),
-    (Kind::Erase, "secure erases are trims"),
-    (Kind::Zone, "commands to zones (resets, opens, closes, finishes) are no requests"),
-    (Kind::Other, "commands without data are no requests"),
-];
-
-/// The number of requests of each kind that needs a remark.
+/// The numbers of requests that are not what they are read as, or not read, by what is said of them.
 #[derive(Default)]
-pub(crate) struct Kinds(BTreeMap<Kind, u64>);
+pub(crate) struct Kinds(BTreeMap<&'static str, u64>);
 
 impl Kinds {
     /// Count a request.
     #[inline]
     pub(crate) fn count(&mut self, kind: Kind) {
-        if kind > Kind::Flush {
-            *self.0.entry(kind).or_default() += 1;
+        match kind {
+            Kind::Read | Kind::Write | Kind::Discard | Kind::Flush => {}
+            Kind::Append => self.say(
+                "zone appends are writes; before they complete, recorders may know only where their zone begins",
+            ),
+            Kind::Zeroes => self.say("write zeroes carry no data: they are trims, whose pages read as zeros"),
+            Kind::Erase => self.say("secure erases are trims"),
+            Kind::Zone => self.say("commands to zones (resets, opens, closes, finishes) are no requests"),
+            Kind::Other => self.say("commands without data are no requests"),
         }
     }
 
+    /// Count a request of which something is said.
+    #[cold]
+    pub(crate) fn say(&mut self, what: &'static str) {
+        *self.0.entry(what).or_default() += 1;
+    }
+
     pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
-        REMARKS.iter().filter_map(|(kind, remark)| Some(format!("{} {remark}", self.0.get(kind)?)))
+        self.0.iter().map(|(what, count)| format!("{count} {what}"))
     }
 }
 

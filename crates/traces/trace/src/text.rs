@@ -3,7 +3,7 @@
 use crate::block_reader::BlockReader;
 use crate::devices::Devices;
 use crate::reader::{ReadError, Records};
-use crate::record::{Conventions, FieldError, FormatInfo, Record};
+use crate::record::{Conventions, FieldError, Record};
 use coflash_workload::WorkloadError;
 use coflash_workload::recorded::TraceOptions;
 
@@ -12,8 +12,8 @@ pub(crate) const SAMPLE_BYTES: usize = 64 << 10;
 
 /// A text format.
 pub(crate) trait TextFormat: LineParser {
-    /// The description of the format.
-    const INFO: FormatInfo;
+    /// The name of the format, whose description is in `formats.txt`.
+    const NAME: &'static str;
     /// Conventions common to all records.
     const CONVENTIONS: Conventions;
 

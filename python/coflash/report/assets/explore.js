@@ -36,7 +36,7 @@ function groupsBy(members, value) {
   return [...groups].sort(([a], [b]) => a - b);
 }
 
-// A line joins two points only if their runs are alike in all keys but those of the axis, the lines, and the seed.
+// A line joins two points of an axis of numbers, if their runs are alike in all keys but those of the axis, the lines, and the seed.
 /** @type {(metric: Metric) => Point[]} */
 function explored(metric) {
   const { x, by } = view;
@@ -46,7 +46,7 @@ function explored(metric) {
     return groupsBy(ofLine, (run) => x.codes[run]).map(([code, members], place) => {
       const values = members.map((run) => metric.values[run] ?? 0);
       const settings = [...new Set(members.map((run) => others().map((key) => key.codes[run]).join()))].sort();
-      if (place && settings.join(";") !== before) part += 1;
+      if (place && (!x.numbers || settings.join(";") !== before)) part += 1;
       before = settings.join(";");
       const y = average(values, Number);
       const [low, high] = spread(metric, values, y, settings.length === 1);
@@ -94,7 +94,7 @@ function averagedOver() {
   return [
     most === 1 ? "Each point is one run (n = 1)." : pooled.length ? mean : "",
     seeds ? "" : "Fix a key in the filter to see one value of it.",
-    points.some(({ part }) => part) ? `Points that are not joined differ in ${others().map((key) => key.label).join(", ")} as well.` : "",
+    view.x.numbers && points.some(({ part }) => part) ? `Points that are not joined differ in ${others().map((key) => key.label).join(", ")} as well.` : "",
   ].filter(Boolean).join(" ");
 }
 

@@ -205,7 +205,7 @@ function buildTable(place) {
     })));
   const save = el("button", { type: "button", click: () => saveTable() }, "CSV of all measures");
   place.append(el("div", { class: "above" }, chooser, save),
-    el("div", { class: "scroll", id: "runs-scroll", tabindex: 0, role: "region", "aria-label": "The runs" },
+    el("div", { class: "scroll", id: "runs-scroll", tabindex: 0, role: "region", "aria-label": "Table of the runs" },
       el("table", { id: "runs-table" })),
     el("p", { class: "more" }));
   fillTable();

@@ -48,7 +48,7 @@ function firstPair(key) {
 /** @type {(place: HTMLElement) => void} */
 function buildFindings(place) {
   const known = meant.filter((key) => key.texts.length > 1 && firstPair(key));
-  if (!question || !known.length) return place.remove();
+  if (!question || !known.length) return runs.length === 1 ? alone(place) : place.remove();
   if (!known.includes(question.key)) question.key = known[0];
   if (question.key !== named || !pairs(named, question.from, question.to).length) Object.assign(question, firstPair(question.key));
   /** @type {(id: string, label: string, options: Node[], act: (value: number) => void) => HTMLElement} */
@@ -75,6 +75,27 @@ function buildFindings(place) {
   return undefined;
 }
 
+// One run: its numbers, then its pictures; the measures follow.
+/** @type {(place: HTMLElement) => void} */
+function alone(place) {
+  $("#findings-title").textContent = "What came out";
+  const shown = CARDS.flatMap((path) => metricAt.get(path) ?? []).filter(({ values }) => values[0] != null);
+  place.append(el("dl", { class: "cards" }, ...shown.map(({ label, unit, values }) => el("div", { class: "card" }, el("dt", {}, label), el("dd", {}, show(values[0], unit))))));
+  place.after($("#programs"), $("#run-details"));
+  const [all, copies] = [Object.keys(data.causes).reduce((sum, cause) => sum + (metricAt.get(`programs_pages.${cause}`)?.values[0] ?? 0), 0), metricAt.get("gc_copies_pages")?.values[0]];
+  if (all && copies) $("#answer").textContent = `Of 100 pages programmed, ${Math.round((100 * copies) / all)} are copies by GC.`;
+}
+
+// The answer in a sentence: what changed most, and which parts of the change did most of it.
+/** @type {(cards: string[], steps: Step[]) => string} */
+function answered(cards, steps) {
+  if (!question) return "";
+  const { key, from, to } = question;
+  const largest = [...steps].sort((one, other) => Math.abs(other.by) - Math.abs(one.by)).slice(0, 2).filter(({ by }) => Math.abs(by) >= 0.5);
+  const parts = largest.map(({ label, by }) => `${label} ${by < 0 ? "−" : "+"}${grouped(Math.abs(Math.round(by)))}`).join(", ");
+  return `With ${key.label} ${key.texts[to]} in place of ${key.texts[from]}: ${cards.slice(0, 3).join(", ") || "none of these measures changes"}.${parts && ` Flash programs, by the ${largest.length < steps.length ? "largest parts" : "parts"} of the change: ${parts}.`}`;
+}
+
 function fillFindings() {
   const place = $("#findings");
   if (!place || !question) return;
@@ -82,13 +103,16 @@ function fillFindings() {
   const found = telling(question.key, all);
   const ofSeeds = found.length > 1 && meant.every((key) => key === question.key || new Set(found.map(([run]) => key.codes[run])).size === 1);
   const covered = ofSeeds && data.replayed ? " The interval covers preconditioning and random choices; the trace is the same." : "";
+  /** @type {string[]} */
+  const changed = [];
   const cards = CARDS.flatMap((path) => metricAt.get(path) ?? []).map((metric) => {
     const changes = found.map(([a, b]) => change(metric.values[b], metric.values[a])).filter((one) => one != null);
     if (!changes.length) return null;
     const mean = changes.reduce((sum, one) => sum + one, 0) / changes.length;
     const [least, most] = [Math.min(...changes), Math.max(...changes)];
     const [low, high] = ofSeeds ? confidence(changes, mean, metric.bin_width * (1 + mean), -1) : [least, most];
-    return el("div", { class: "card" }, el("dt", {}, metric.label), changeCell(showChange(mean), verdict(metric.better, mean), "dd"),
+    if (Math.abs(mean) >= 0.0005) changed.push(`${metric.label} ${showChange(mean)}`);
+    return el("div", { class: "card" }, el("dt", {}, metric.label), changeCell(showChange(mean), verdict(metric.better, low * high > 0 ? mean : null), "dd"),
       el("dd", {}, ofSeeds ? `[${showChange(low)}, ${showChange(high)}]` : changes.length > 1 ? `${showChange(low)} … ${showChange(high)}` : " "));
   }).filter(Boolean);
   $(".cards", place).replaceChildren(...cards);
@@ -101,6 +125,7 @@ function fillFindings() {
   const left = !equal ? "" : `${found.length ? `${plural(equal, "pair")} more left out` : equal === 1 ? "The only pair" : `All ${plural(equal, "pair")}`}, equal by construction: ${why}.`;
   const shown = !all.length ? "No two runs differ in this alone." : found.length === 1 ? `One pair ${alike}.` : found.length ? pooled : "";
   $(".note", place).textContent = [shown, left].filter(Boolean).join(" ");
+  $("#answer").textContent = answered(changed, stepsOf(found));
   fillWaterfall();
   fillIntervals();
 }

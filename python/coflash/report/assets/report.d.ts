@@ -56,6 +56,11 @@ interface Data {
 declare function vegaEmbed(holder: HTMLElement, spec: object, options: object): Promise<{ view: any }>;
 
 
+interface Step {
+  label: string;
+  by: number;
+}
+
 interface Why {
   key: string;
   from: Code;

@@ -35,17 +35,22 @@ function exactly() {
     && why.runs.every((run) => left.has(run))) : [];
 }
 
+// The parts of the difference between pairs of runs: exact where the schemes between ran.
+/** @type {(chosen: [Run, Run][]) => Step[]} */
+function stepsOf(chosen) {
+  const [exact, before, after] = [exactly(), chosen.map(([run]) => run), chosen.map(([, run]) => run)];
+  if (exact.length) return Object.keys(exact[0].shares).map((label) => ({ label, by: average(exact, ({ shares }) => shares[label]) }));
+  return chosen.length ? STEPS_OF_PROGRAMS.map(([label, pages]) => ({ label, by: meanOf(after, pages) - meanOf(before, pages) })) : [];
+}
+
 /** @type {Make} */
 function waterfallChart() {
   const chosen = question ? telling(question.key, pairs(question.key, question.from, question.to)) : [];
   if (!question || !chosen.length) return "No two runs that can differ do so in this alone.";
   const [before, after] = [chosen.map(([run]) => run), chosen.map(([, run]) => run)];
+  const [exact, steps] = [exactly(), stepsOf(chosen)];
   const programs = (/** @type {(path: string) => number} */ at) =>
     Object.keys(data.causes).reduce((sum, cause) => sum + at(`programs_pages.${cause}`), 0);
-  const exact = exactly();
-  const steps = exact.length
-    ? Object.keys(exact[0].shares).map((label) => ({ label, by: average(exact, ({ shares }) => shares[label]) }))
-    : STEPS_OF_PROGRAMS.map(([label, pages]) => ({ label, by: meanOf(after, pages) - meanOf(before, pages) }));
   /** @type {(row: number, code: Code, value: number) => Row} */
   const total = (row, code, value) =>
     ({ row, label: question.key.texts[code], name: "flash programs", from: 0, to: value, value, text: grouped(Math.round(value)) });

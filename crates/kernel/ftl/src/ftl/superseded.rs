@@ -34,9 +34,6 @@ impl Ftl {
 
     /// Forget the superseded pages of an erased block.
     pub(super) fn forget_superseded(&mut self, block: BlockId) {
-        if self.early.is_none() {
-            return;
-        }
         for word in 0..self.early.words_per_block() {
             let mut rest = self.early.word(block, word);
             while rest != 0 {

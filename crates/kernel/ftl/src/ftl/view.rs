@@ -43,6 +43,8 @@ pub enum PageView {
     Free,
     /// Its data is out of date.
     Invalid,
+    /// As that, and known early: another memory holds the newer data of this logical page, which no flash has yet.
+    Superseded(Lpn),
     /// It holds the data of this logical page.
     Valid(Lpn, Marks),
 }
@@ -85,6 +87,7 @@ impl Ftl {
             match self.pages.owner[page] {
                 _ if index >= written => PageView::Free,
                 Some(lpn) if self.pages.valid.get(id, page) => PageView::Valid(lpn, self.marks_of(id, page)),
+                Some(lpn) if !self.early.is_none() && self.early.get(id, page) => PageView::Superseded(lpn),
                 _ => PageView::Invalid,
             }
         })

@@ -178,6 +178,27 @@ fn every_placement_over_superblocks() {
 }
 
 #[test]
+fn a_page_that_is_invalid_early_is_seen_until_its_newer_data_comes() {
+    let setup = Setup::small();
+    let mut ftl = setup.build().expect("the setup is accepted");
+    let mut io = Io { media: &mut Untimed, hook: &mut CopyAll, start: () };
+    let page = Lpn::new(3);
+    let told = |ftl: &Ftl| {
+        let blocks = (0..ftl.block_views().count() as u32).map(BlockId::new);
+        let pages = blocks
+            .flat_map(|block| ftl.page_views(block))
+            .filter(|page| matches!(page, PageView::Superseded(_)));
+        pages.collect::<Vec<_>>()
+    };
+    ftl.write(page_write(page, Place::Host, Cause::Host), (), &mut io).unwrap();
+    assert_eq!(told(&ftl), []);
+    ftl.supersede(page);
+    assert_eq!(told(&ftl), [PageView::Superseded(page)]);
+    ftl.write(page_write(page, Place::Host, Cause::Evict), (), &mut io).unwrap();
+    assert_eq!(told(&ftl), []);
+}
+
+#[test]
 fn a_device_mapped_all_at_once_goes_on_like_a_written_one() {
     for victim in victims() {
         let mut setup = Setup::small();

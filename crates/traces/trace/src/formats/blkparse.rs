@@ -8,11 +8,10 @@
 use crate::devices::Devices;
 use crate::fields::{Blanks, Fields};
 use crate::formats::linux_block::EventChoice;
-use crate::numbers::{SECOND_NS, SECTOR_BYTES, units};
-use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
+use crate::numbers::SECOND_NS;
+use crate::record::{Clock, Conventions, FieldError, Record};
 use crate::text::{LineParser, TextFormat};
 use coflash_base::Duration;
-use coflash_workload::Op;
 use coflash_workload::recorded::{TraceEvent, TraceOptions};
 
 /// The reader of blkparse's text.
@@ -35,14 +34,7 @@ fn letter(event: TraceEvent) -> u8 {
 }
 
 impl TextFormat for Blkparse {
-    const INFO: FormatInfo = FormatInfo {
-        name: "blkparse",
-        summary: "blkparse's default text; the event that counts as the request is an option",
-        source: "Brunelle, blktrace User Guide, 2007",
-        record: "major,minor cpu sequence time pid action rwbs sector + sectors [process]",
-        extensions: &["blkparse", "blktrace"],
-        options: &["event", "device_stride"],
-    };
+    const NAME: &'static str = "blkparse";
     const CONVENTIONS: Conventions = Conventions::new(Clock::Start, ["time", "device", "sector", "sectors"])
         .sorted_within(Duration { ns: SECOND_NS });
 
@@ -74,11 +66,9 @@ impl LineParser for Blkparse {
         }
         let letters = fields.text();
         let (sector, sectors) = range(&mut fields)?;
-        let length = units(sectors, SECTOR_BYTES, "sectors")?;
-        let Some(op) = self.choice.op(letters, length)? else {
+        let Some((op, offset, length)) = self.choice.request(letters, sector, sectors)? else {
             return Ok(None);
         };
-        let offset = if op == Op::Flush { 0 } else { units(sector, SECTOR_BYTES, "sector")? };
         Ok(Some(Record { time_ns, device: devices.number(device), offset, length, op, placement: None }))
     }
 

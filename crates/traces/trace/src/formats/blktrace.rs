@@ -25,7 +25,7 @@ use crate::devices::Devices;
 use crate::formats::linux_block::EventChoice;
 use crate::numbers::SECTOR_BYTES;
 use crate::operations::Kind;
-use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
+use crate::record::{Clock, Conventions, FieldError, Record};
 use coflash_workload::Op;
 use coflash_workload::recorded::TraceOptions;
 
@@ -74,14 +74,7 @@ fn magic(ahead: &[u8]) -> Option<(Order, u32)> {
 }
 
 impl BinaryFormat for Blktrace {
-    const INFO: FormatInfo = FormatInfo {
-        name: "blktrace",
-        summary: "Linux blktrace, binary: a file per processor, merged by time (also in a tar archive)",
-        source: "Axboe, blktrace User Guide, 2007; linux/blktrace_api.h",
-        record: "struct blk_io_trace, version 7, or blk_io_trace2",
-        extensions: &["blktrace"],
-        options: &["event", "device_stride"],
-    };
+    const NAME: &'static str = "blktrace";
     const CONVENTIONS: Conventions = Conventions::new(Clock::Date, ["time", "device", "sector", "bytes"]);
     const PER_PROCESSOR: bool = true;
 

@@ -1,18 +1,18 @@
 //! The parser of lines with columns: those of a table of [`tables`](super::tables), of the option `columns`, or found by
-//! [`sniff`](super::sniff).
+//! the [`judge`](super::judge).
 //!
 //! With the option `columns`, the separator is the first of comma, semicolon, tab, bar and blanks that gives the first
 //! record enough columns. The origin of the times is unknown, so the first request is at time 0.
 //!
 //! Cost: a jump per column, in addition to the parsing of its field.
 
-use super::sniff::{Headed, Sniffed, sniff};
+use super::judge::{Headed, Reading, UNTOLD, judge};
 use crate::devices::Devices;
 use crate::fields::{BLANK, Blanks, Fields, SEPARATORS, Separation, Separator, split, trim};
 use crate::notation::{Column, Columns, Words};
 use crate::numbers::{DAY_NS, any_decimal, decimal_sign, has_decimal_comma, moment, whole};
 use crate::operations::{Kind, Kinds};
-use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record, show};
+use crate::record::{Clock, Conventions, FieldError, Record, show};
 use crate::text::{LineParser, TextFormat, lines_of};
 use coflash_base::suggest::hint;
 use coflash_base::{Bytes, Duration, PlacementId};
@@ -38,7 +38,7 @@ pub(crate) struct UserColumns {
     /// Whether the next line may hold the names of columns that were given.
     at_top: bool,
     /// Why the columns that were found are not taken.
-    refused: Option<String>,
+    refused: String,
     /// How the file is read.
     how: Vec<String>,
 }
@@ -70,7 +70,7 @@ struct Row {
     kept: bool,
     latency_ns: u64,
     /// A column without a number, which only a flush may have.
-    absent: Option<&'static str>,
+    absent: Option<(&'static str, &'static [u8])>,
     /// The range of the device's columns in the line.
     device: Option<(usize, usize)>,
 }
@@ -131,17 +131,18 @@ impl ColumnLines {
         let mut row = Row::new(self.op);
         for index in 0..self.columns.len() {
             self.take(index, &mut fields, line, &mut row)?;
+            // A row that is skipped need have no more than its beginning.
+            if !row.kept && index > 0 {
+                return Ok(None);
+            }
         }
         if !self.open_ended {
             let last = self.columns.last().map_or("line", |&(name, _)| name);
             fields.nothing_more(last, self.columns.len())?;
         }
-        if !row.kept {
-            return Ok(None);
-        }
         let mut record = row.record;
-        if let Some(name) = row.absent.filter(|_| record.op != Op::Flush) {
-            return Err(FieldError::text(name, b"", "a number"));
+        if let Some((name, given)) = row.absent.filter(|_| record.op != Op::Flush) {
+            return Err(FieldError::text(name, given, "a whole number"));
         }
         record.time_ns = record.time_ns.saturating_sub(row.latency_ns);
         if let Some((start, end)) = row.device {
@@ -282,7 +283,7 @@ fn bytes(
     step: u64,
     multiple: u64,
     name: &'static str,
-    absent: &mut Option<&'static str>,
+    absent: &mut Option<(&'static str, &'static [u8])>,
 ) -> Result<u64, FieldError> {
     let before = fields.at();
     let value = match fields.units(step, name) {
@@ -296,18 +297,20 @@ fn bytes(
     Ok(value)
 }
 
-/// Note that there is no number; what else is there is an error.
+/// Note that there is no number, which some recorders write as -1; what else is there is an error.
 #[cold]
 fn nothing(
     fields: &mut Fields<'_, impl Separation>,
     name: &'static str,
-    absent: &mut Option<&'static str>,
+    absent: &mut Option<(&'static str, &'static [u8])>,
     error: FieldError,
 ) -> Result<u64, FieldError> {
-    if !matches!(fields.text(), b"" | b"-") {
-        return Err(error);
-    }
-    *absent = Some(name);
+    let given: &[u8] = match fields.text() {
+        b"" | b"-" => b"",
+        b"-1" | b"18446744073709551615" => b"-1",
+        _ => return Err(error),
+    };
+    *absent = Some((name, given));
     Ok(0)
 }
 
@@ -355,14 +358,7 @@ fn flags(given: &[u8], name: &'static str) -> Result<Op, FieldError> {
 }
 
 impl TextFormat for UserColumns {
-    const INFO: FormatInfo = FormatInfo {
-        name: "columns",
-        summary: "any text with a request per line: a header or the option columns gives the roles of its columns",
-        source: "the user",
-        record: "as given by the option columns",
-        extensions: &[],
-        options: &["columns", "header_lines", "device_stride"],
-    };
+    const NAME: &'static str = "columns";
     const CONVENTIONS: Conventions = Conventions::new(Clock::Date, ["time", "device", "offset", "size"]);
 
     fn new(options: &TraceOptions) -> Self {
@@ -374,7 +370,7 @@ impl TextFormat for UserColumns {
             headed: None,
             separated: false,
             at_top: options.header_lines == 0 && options.columns.is_some(),
-            refused: None,
+            refused: String::new(),
             how: Vec::new(),
             // Fields behind the last column are ignored.
             lines: ColumnLines::new(Vec::new(), BLANK, true),
@@ -397,43 +393,57 @@ impl UserColumns {
         Self { headed: Some(headed), is_auto: true, ..Self::new(&TraceOptions::default()) }
     }
 
-    /// How the columns `found` in a file that begins with `sample` read its first `count` records.
-    fn preview(found: &Sniffed, sample: &[u8], count: usize) -> Vec<String> {
+    /// How columns read the first `count` records of a file that begins with `sample`, or the line that they do not read.
+    fn preview(found: &Reading, columns: &Columns, sample: &[u8], count: usize) -> Result<String, String> {
         let mut parser = Self::new(&TraceOptions::default());
-        parser.adopt(found);
+        parser.adopt(found, columns);
         let mut devices = Devices::new(TraceOptions::default().device_stride);
-        let read = lines_of(sample).filter_map(|line| Some((line, parser.record(line, &mut devices).ok()??)));
-        let shown = |(line, Record { time_ns, op, offset, length, .. }): (&[u8], Record)| {
+        let mut shown = Vec::new();
+        for line in lines_of(sample) {
+            let text = show(line);
+            let read = parser.record(line, &mut devices).map_err(|FieldError { field, problem }| {
+                format!("columns={columns} do not read \"{text}\": {field}: {problem}")
+            });
+            let Some(Record { time_ns, op, offset, length, .. }) = read? else { continue };
             let (time, length) = (Duration { ns: time_ns }, Bytes { count: length });
             let op = format!("{op:?}").to_lowercase();
-            format!("\"{}\" is a {op} of {length} at byte {offset} at {time}", show(line))
-        };
-        read.take(count).map(shown).collect()
+            shown.push(format!("\"{text}\" is a {op} of {length} at byte {offset} at {time}"));
+            if shown.len() == count {
+                break;
+            }
+        }
+        Ok(shown.join("; "))
     }
 
     /// How an unknown file that begins with `sample` can be read.
-    pub(crate) fn proposal(found: Option<&Sniffed>, sample: &[u8]) -> String {
-        let Some(found) = found else {
-            return "it can be read if --read says what its columns are, as in columns=time:us,op,offset:sectors,size:bytes, and \
-                    --read header_lines=1 that a header comes first"
-                .to_owned();
+    pub(crate) fn proposal(found: &Result<Reading, String>, sample: &[u8]) -> String {
+        let reading = match found {
+            Ok(reading) => reading,
+            Err(problem) => return problem.clone(),
         };
-        let Sniffed { columns, why, unknown_units, .. } = found;
-        let read = Self::preview(found, sample, LINES_SHOWN).join("; ");
-        if !unknown_units.is_empty() {
-            return format!(
-                "the unit in {unknown_units} is not known, so --read must say it, as in columns={columns}, with which {read}"
-            );
+        let Reading { columns, other, why, question, .. } = reading;
+        let read = match Self::preview(reading, columns, sample, LINES_SHOWN) {
+            Ok(read) => read,
+            Err(problem) => return format!("{UNTOLD}; {problem}"),
+        };
+        if let Some(question) = question {
+            return format!("{question}, so --read must say it, as in columns={columns}, with which {read}");
         }
-        format!("it can be read with --read columns={columns} ({why}), which columns=auto takes: {read}")
+        let other =
+            other.as_ref().and_then(|other| Some((other, Self::preview(reading, other, sample, 1).ok()?)));
+        let other =
+            other.map_or_else(String::new, |(other, read)| format!("; or with columns={other}: {read}"));
+        format!(
+            "it can be read with --read columns={columns} ({why}), which columns=auto takes: {read}{other}"
+        )
     }
 
     /// Read the columns that were found.
-    fn adopt(&mut self, found: &Sniffed) {
-        self.take(&found.columns);
-        self.header_lines = self.header_lines.max(found.header_lines);
-        self.lines.separator = found.separator;
-        self.lines.comma = found.comma;
+    fn adopt(&mut self, found: &Reading, columns: &Columns) {
+        self.take(columns);
+        self.header_lines = self.header_lines.max(found.layout.header_lines);
+        self.lines.separator = found.layout.separator;
+        self.lines.comma = found.layout.comma;
         self.separated = true;
     }
 
@@ -459,13 +469,13 @@ impl LineParser for UserColumns {
         if !self.is_auto {
             return;
         }
-        let Some(found) = sniff(beginning, self.headed) else { return };
-        if !found.unknown_units.is_empty() {
-            self.refused = Some(Self::proposal(Some(&found), beginning));
-            return;
+        match judge(beginning, self.headed) {
+            Ok(found) if found.question.is_none() => {
+                self.how.push(format!("read with columns={}: {}", found.columns, found.why));
+                self.adopt(&found, &found.columns);
+            }
+            found => self.refused = Self::proposal(&found, beginning),
         }
-        self.how.push(format!("read with columns={}: {}", found.columns, found.why));
-        self.adopt(&found);
     }
 
     #[inline(always)]
@@ -514,11 +524,10 @@ impl UserColumns {
 
     #[cold]
     fn unknown(&self, line: &[u8]) -> FieldError {
-        let problem = match (self.headed, &self.refused) {
-            (_, Some(refused)) => refused.clone(),
-            (Some(headed), None) => format!("\"{}\" is not {}", show(line), headed.info.record),
-            (None, None) => "neither names nor values tell the columns; --read says what they are, as in columns=time:us,op,offset:sectors,size:bytes"
-                .to_owned(),
+        let problem = match self.headed {
+            Some(headed) => format!("\"{}\" is not {}", show(line), headed.record),
+            None if self.refused == UNTOLD => format!("neither names nor values tell the columns: {UNTOLD}"),
+            None => self.refused.clone(),
         };
         FieldError { field: "header", problem }
     }

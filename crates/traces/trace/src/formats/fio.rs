@@ -8,7 +8,7 @@
 use crate::devices::Devices;
 use crate::fields::{Blanks, Fields, trim};
 use crate::numbers::MICROSECOND_NS;
-use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record, show};
+use crate::record::{Clock, Conventions, FieldError, Record, show};
 use crate::text::{LineParser, TextFormat};
 use coflash_base::suggest::hint;
 use coflash_workload::Op;
@@ -31,14 +31,7 @@ enum Version {
 const ACTIONS: &[&str] = &["read", "write", "trim", "sync", "datasync", "add", "open", "close"];
 
 impl TextFormat for Iolog {
-    const INFO: FormatInfo = FormatInfo {
-        name: "fio",
-        summary: "fio I/O log, versions 2 (waits instead of times) and 3 (microseconds)",
-        source: "fio documentation, \"Trace file format\"",
-        record: "[time_us] file action [offset length], after a line `fio version 3 iolog`",
-        extensions: &["iolog", "fio"],
-        options: &["device_stride"],
-    };
+    const NAME: &'static str = "fio";
     const CONVENTIONS: Conventions = Conventions::new(Clock::Start, ["time", "file", "offset", "length"]);
 
     fn new(_: &TraceOptions) -> Self {

@@ -3,8 +3,8 @@
 //! They differ in the text before the event; it may contain blanks and is ignored. `perf trace` counts milliseconds since
 //! the start and writes an event as a call; all others give seconds since the start of the machine. One event counts as the
 //! request: of the block layer its issue (block_rq_issue), the queueing of its bio (block_bio_queue) or its completion
-//! (block_rq_complete), or else the command of a driver (nvme_setup_cmd, scsi_dispatch_cmd_start), whose blocks are of
-//! `units.address` bytes, by default 512. Other events are counted. The first request is at time 0. Each processor records
+//! (block_rq_complete), or else the command of a driver (nvme_setup_cmd, scsi_dispatch_cmd_start, ufshcd_command), whose blocks
+//! are of `units.address` bytes, by default 512, of UFS 4096. Other events are counted. The first request is at time 0. Each processor records
 //! independently, so a window of a second sorts the lines.
 
 use crate::devices::Devices;
@@ -12,7 +12,7 @@ use crate::fields::{Fields, trim};
 use crate::formats::linux_block::EventChoice;
 use crate::numbers::{SECOND_NS, SECTOR_BYTES, decimal, units};
 use crate::operations::Kind;
-use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record, show};
+use crate::record::{Clock, Conventions, FieldError, Record, show};
 use crate::text::{LineParser, TextFormat};
 use coflash_base::{Bytes, Duration};
 use coflash_workload::Op;
@@ -24,7 +24,9 @@ pub(crate) struct Ftrace {
     choice: EventChoice,
     /// The driver whose commands are the requests, if the block layer's are not there.
     driver: Option<&'static Driver>,
-    block_bytes: u64,
+    block_bytes: Option<u64>,
+    /// Whether an event was read: chains of calls may follow.
+    any: bool,
     /// The number of gaps with lost events.
     lost: u64,
     /// The numbers of events that are no requests.
@@ -41,41 +43,31 @@ const OTHERS_MAX: usize = 64;
 struct Driver {
     name: &'static str,
     device: &'static str,
-    opening: &'static [u8],
+    opening: &'static str,
+    /// How what it says of a command that is sent begins.
+    sends: &'static str,
     block: &'static str,
+    /// The bytes of a block, if `units.address` does not say them.
+    block_bytes: u64,
     blocks: &'static str,
-    /// Added to the number of blocks.
-    more: u64,
+    /// Added to the number of blocks, unless that is one of bytes.
+    more: Option<u64>,
 }
 
-const DRIVERS: [Driver; 2] = [
-    Driver {
-        name: "nvme_setup_cmd",
-        device: "disk",
-        opening: b"cmd=(",
-        block: "slba",
-        blocks: "len",
-        more: 1,
-    },
-    Driver {
-        name: "scsi_dispatch_cmd_start",
-        device: "host_no",
-        opening: b"cmnd=(",
-        block: "lba",
-        blocks: "txlen",
-        more: 0,
-    },
+/// Describe an event by its words, the bytes of a block, and what is added to the number of blocks.
+const fn driver(words: [&'static str; 6], block_bytes: u64, more: Option<u64>) -> Driver {
+    let [name, device, opening, sends, block, blocks] = words;
+    Driver { name, device, opening, sends, block, block_bytes, blocks, more }
+}
+
+const DRIVERS: [Driver; 3] = [
+    driver(["nvme_setup_cmd", "disk", "cmd=(", "", "slba", "len"], SECTOR_BYTES, Some(1)),
+    driver(["scsi_dispatch_cmd_start", "host_no", "cmnd=(", "", "lba", "txlen"], SECTOR_BYTES, Some(0)),
+    driver(["ufshcd_command", "device", "opcode: ", "send", "LBA", "size"], 4096, None),
 ];
 
 impl TextFormat for Ftrace {
-    const INFO: FormatInfo = FormatInfo {
-        name: "ftrace",
-        summary: "block, nvme and scsi events of ftrace or perf; the event that counts as the request is an option",
-        source: "Linux kernel, include/trace/events/block.h",
-        record: "task-pid [cpu] flags time: block_rq_issue: major,minor rwbs bytes () sector + sectors [process]",
-        extensions: &["ftrace", "perf"],
-        options: &["event", "device_stride", "units.address"],
-    };
+    const NAME: &'static str = "ftrace";
     const CONVENTIONS: Conventions = Conventions::new(Clock::Date, ["time", "device", "sector", "sectors"])
         .sorted_within(Duration { ns: SECOND_NS });
 
@@ -83,7 +75,8 @@ impl TextFormat for Ftrace {
         Self {
             choice: EventChoice::new(options),
             driver: None,
-            block_bytes: options.units.address.map_or(SECTOR_BYTES, |unit| unit.count),
+            block_bytes: options.units.address.map(|unit| unit.count),
+            any: false,
             lost: 0,
             others: BTreeMap::new(),
         }
@@ -103,6 +96,7 @@ impl LineParser for Ftrace {
         let Some(Event { time_ns, name, about, is_call }) = event_of(line)? else {
             return self.no_event(line);
         };
+        self.any = true;
         let wanted = self.driver.map_or(NAMES[self.choice.event as usize], |driver| driver.name);
         if name != wanted.as_bytes() {
             self.other(name);
@@ -126,7 +120,7 @@ impl LineParser for Ftrace {
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.choice.remarks(NAMES);
         if let Some(driver) = self.driver {
-            let block = Bytes { count: self.block_bytes };
+            let block = Bytes { count: self.block_bytes.unwrap_or(driver.block_bytes) };
             remarks
                 .push(format!("requests are taken at {}, in blocks of {block} (units.address)", driver.name));
         }
@@ -161,41 +155,48 @@ impl Ftrace {
         };
         let before = trim(&rest[..plus]);
         let sector = before.rsplit(|&b| b == b' ').next().unwrap_or_default();
-        let length = Fields::between_blanks(&rest[plus + 3..]).units(SECTOR_BYTES, "sectors")?;
-        let Some(op) = self.choice.op(letters, length)? else {
-            return Ok(None);
-        };
-        let offset = if op == Op::Flush { 0 } else { units(sector, SECTOR_BYTES, "sector")? };
-        Ok(Some((device, op, offset, length)))
+        let sectors = Fields::between_blanks(&rest[plus + 3..]).text();
+        let found = self.choice.request(letters, sector, sectors)?;
+        Ok(found.map(|(op, offset, length)| (device, op, offset, length)))
     }
 
     /// Read an event of the block layer as perf trace prints it: names and values of a call.
     fn call<'a>(&mut self, about: &'a [u8]) -> Result<Option<Request<'a>>, FieldError> {
-        let length = units(value(about, "nr_sector")?, SECTOR_BYTES, "nr_sector")?;
-        let Some(op) = self.choice.op(value(about, "rwbs")?, length)? else {
-            return Ok(None);
-        };
-        let sector = value(about, "sector")?;
-        let offset = if op == Op::Flush { 0 } else { units(sector, SECTOR_BYTES, "sector")? };
-        Ok(Some((value(about, "dev")?, op, offset, length)))
+        let [letters, sector, sectors] = ["rwbs", "sector", "nr_sector"].map(|key| value(about, key));
+        let device = value(about, "dev")?;
+        let found = self.choice.request(letters?, sector?, sectors?)?;
+        Ok(found.map(|(op, offset, length)| (device, op, offset, length)))
     }
 
     /// Read a command of a driver.
     fn command<'a>(&mut self, driver: &Driver, about: &'a [u8]) -> Result<Option<Request<'a>>, FieldError> {
-        let at =
-            memchr::memmem::find(about, driver.opening).map_or(about.len(), |at| at + driver.opening.len());
+        if !trim(about).starts_with(driver.sends.as_bytes()) {
+            return Ok(None);
+        }
+        let at = memchr::memmem::find(about, driver.opening.as_bytes())
+            .map_or(about.len(), |at| at + driver.opening.len());
         let word = about[at..].split(|&byte| matches!(byte, b' ' | b')' | b',')).next().unwrap_or_default();
         let kind = Kind::parse(word).unwrap_or(Kind::Other);
-        // Commands without a place, as of an administrator.
-        let Ok(block) = value(about, driver.block) else {
-            let op = if kind == Kind::Other { self.other(word) } else { self.choice.op_of(false, kind, 0) };
-            return Ok(op.map(|op| (value(about, driver.device).unwrap_or_default(), op, 0, 0)));
+        let device = value(about, driver.device).unwrap_or_default();
+        let (block, blocks) = match (value(about, driver.block), value(about, driver.blocks)) {
+            (Ok(block), Ok(blocks)) => (block, blocks),
+            (Ok(_), Err(error)) if kind.op().is_some() => return Err(error),
+            // Commands without a range: those of an administrator, and those to zones.
+            _ if kind == Kind::Other => {
+                self.other(word);
+                return Ok(None);
+            }
+            _ => return Ok(self.choice.op_of(false, kind, 0).map(|op| (device, op, 0, 0))),
         };
-        let blocks = units(value(about, driver.blocks)?, 1, driver.blocks)?.saturating_add(driver.more);
-        let length = blocks.saturating_mul(self.block_bytes);
+        let block_bytes = self.block_bytes.unwrap_or(driver.block_bytes);
+        let length = match driver.more {
+            _ if blocks == b"-1" => 0,
+            Some(more) => units(blocks, 1, driver.blocks)?.saturating_add(more).saturating_mul(block_bytes),
+            None => units(blocks, 1, driver.blocks)?,
+        };
         let Some(op) = self.choice.op_of(false, kind, length) else { return Ok(None) };
-        let offset = units(block, self.block_bytes, driver.block)?;
-        Ok(Some((value(about, driver.device)?, op, offset, length)))
+        let offset = if op == Op::Flush { 0 } else { units(block, block_bytes, driver.block)? };
+        Ok(Some((device, op, offset, length)))
     }
 
     /// Count an event that is no request.
@@ -211,16 +212,20 @@ impl Ftrace {
     #[cold]
     fn no_event(&mut self, line: &[u8]) -> Result<Option<Record>, FieldError> {
         let has = |text: &[u8]| memchr::memmem::find(line, text).is_some();
-        self.lost += u64::from(has(b"[LOST ") || has(b"EVENTS DROPPED"));
-        // trace-cmd begins with the number of processors.
-        if has(b"[LOST ") || has(b"EVENTS DROPPED") || line.starts_with(b"cpus=") {
+        let lost = has(b"[LOST ") || has(b"EVENTS DROPPED");
+        self.lost += u64::from(lost);
+        // The head of trace-cmd, and the calls that led to an event: an address and a name.
+        let is_head =
+            [&b"cpus="[..], b"version = ", b"CPU ", b"TRACE:"].iter().any(|&word| line.starts_with(word));
+        let address = Fields::between_blanks(line).text();
+        let is_call = self.any
+            && line.starts_with(b"\t") | line.starts_with(b"  ")
+            && address.iter().all(u8::is_ascii_hexdigit);
+        if lost || is_head || is_call {
             return Ok(None);
         }
-        Err(FieldError::text(
-            "time",
-            trim(line),
-            "an event with its time, as in `1234.567890: block_rq_issue:`",
-        ))
+        let expected = "an event with its time, as in `1234.567890: block_rq_issue:`";
+        Err(FieldError::text("time", trim(line), expected))
     }
 }
 
@@ -238,7 +243,11 @@ struct Event<'a> {
 fn event_of(line: &[u8]) -> Result<Option<Event<'_>>, FieldError> {
     if let Some((time, rest)) = split_at_time(line) {
         let mut fields = Fields::between_blanks(rest);
-        let event = fields.text();
+        let mut event = fields.text();
+        // perf may print a period before the event.
+        if event.iter().all(u8::is_ascii_digit) {
+            event = fields.text();
+        }
         let name = event.strip_suffix(b":").unwrap_or(event);
         let name = name.rsplit(|&byte| byte == b':').next().unwrap_or_default();
         let time_ns = decimal(time, SECOND_NS, "time")?;

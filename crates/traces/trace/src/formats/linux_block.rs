@@ -1,5 +1,6 @@
 //! Common parts of blktrace and the kernel's trace events: the events of a request, and the letters of its operation.
 
+use crate::numbers::{SECTOR_BYTES, units};
 use crate::operations::{Kind, Kinds, letters_of};
 use crate::record::FieldError;
 use coflash_workload::Op;
@@ -10,10 +11,6 @@ pub(crate) struct EventChoice {
     given: bool,
     pub(crate) event: TraceEvent,
     fell_back: bool,
-    /// The number of requests with a flush.
-    flushes: u64,
-    /// The number of requests that have neither a range nor a flush.
-    empty: u64,
     kinds: Kinds,
 }
 
@@ -23,8 +20,6 @@ impl EventChoice {
             given: options.event.is_some(),
             event: options.event.unwrap_or(TraceEvent::Issue),
             fell_back: false,
-            flushes: 0,
-            empty: 0,
             kinds: Kinds::default(),
         }
     }
@@ -39,11 +34,20 @@ impl EventChoice {
         }
     }
 
-    /// The operation of a request with these letters and `bytes` of data; `None` if it is no request to a device.
+    /// What a request with these letters does, its first byte and its length; `None` if it is no request to a device.
     #[inline]
-    pub(crate) fn op(&mut self, letters: &[u8], bytes: u64) -> Result<Option<Op>, FieldError> {
+    pub(crate) fn request(
+        &mut self,
+        letters: &[u8],
+        sector: &[u8],
+        sectors: &[u8],
+    ) -> Result<Option<(Op, u64, u64)>, FieldError> {
+        let length = units(sectors, SECTOR_BYTES, "sectors")?;
         let (flush, kind) = letters_of(letters).ok_or_else(|| unknown(letters))?;
-        Ok(self.op_of(flush, kind, bytes))
+        let Some(op) = self.op_of(flush, kind, length) else { return Ok(None) };
+        // A flush has no place: some kernels write -1.
+        let offset = if op == Op::Flush { 0 } else { units(sector, SECTOR_BYTES, "sector")? };
+        Ok(Some((op, offset, length)))
     }
 
     /// The operation of a request of this kind, perhaps with a flush before it.
@@ -55,10 +59,17 @@ impl EventChoice {
         // Kernels before 6.18 have no letter for write zeroes, the only request with a range and N.
         let kind = if kind == Kind::Other && bytes > 0 { Kind::Zeroes } else { kind };
         self.kinds.count(kind);
-        let op = kind.op().filter(|_| bytes > 0);
-        self.empty += u64::from(op.is_none() && kind.op().is_some());
-        self.flushes += u64::from(op.is_some() && flush);
-        op
+        match kind.op() {
+            Some(Op::Trim) if bytes == 0 => {
+                self.kinds.say("trims have ranges that the trace does not say: they were left out");
+            }
+            Some(_) if bytes == 0 => self.kinds.say("requests have a length of 0: they were left out"),
+            Some(_) if flush => {
+                self.kinds.say("requests include a flush (RWBS begins with F): the flush was omitted");
+            }
+            _ => {}
+        }
+        kind.op().filter(|_| bytes > 0)
     }
 
     /// Assumptions; `names` are those of queueing, issue and completion.
@@ -70,14 +81,6 @@ impl EventChoice {
                 "the beginning of the file has no {}: requests are taken at {name} (option event)",
                 names[TraceEvent::Issue as usize]
             ));
-        }
-        for (count, remark) in [
-            (self.flushes, "requests include a flush (RWBS begins with F): the flush was omitted"),
-            (self.empty, "requests have a length of 0: they were left out"),
-        ] {
-            if count > 0 {
-                remarks.push(format!("{count} {remark}"));
-            }
         }
         remarks.extend(self.kinds.remarks());
         remarks

@@ -9,7 +9,7 @@ use crate::binary::{BinaryFormat, Order, scaled};
 use crate::devices::Devices;
 use crate::formats::linux_block::EventChoice;
 use crate::operations::Kind;
-use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record, show};
+use crate::record::{Clock, Conventions, FieldError, Record, show};
 use coflash_workload::Op;
 use coflash_workload::recorded::TraceOptions;
 
@@ -35,14 +35,7 @@ const DISCARD: u64 = 1 << 2;
 const MARK: u64 = 1 << 3;
 
 impl BinaryFormat for LogWrites {
-    const INFO: FormatInfo = FormatInfo {
-        name: "log-writes",
-        summary: "logs of writes of dm-log-writes and QEMU's blklogwrites, with their marks; no times, no reads",
-        source: "Linux, Documentation/admin-guide/device-mapper/log-writes.rst",
-        record: "binary: sector nr_sectors flags data_len, then the data",
-        extensions: &["log"],
-        options: &[],
-    };
+    const NAME: &'static str = "log-writes";
     const CONVENTIONS: Conventions =
         Conventions::new(Clock::Start, ["time", "device", "sector", "nr_sectors"]);
 

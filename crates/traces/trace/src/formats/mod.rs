@@ -1,27 +1,29 @@
-//! The trace formats, one line each in the list below.
+//! The trace formats, a section of `formats.txt` each.
 //!
 //! A format parses a line into a `Record` with the times and addresses of the trace. The rules common to all
 //! formats (order of times, address range, devices, malformed records) are in `reader`. A text format is
 //! detected by its parser: it runs over the beginning of the file, so no second description of the format
 //! exists. Binary formats and files of tables are detected first, by their first bytes.
 //!
-//! To add a format of columns: its table in `tables`. To add another format: a file beside this one, with a type that
-//! implements `TextFormat` or `BinaryFormat`, and a comment about its ambiguities. Then its line in `FORMATS`, its
-//! sample and malformed records in `tests/trace`, and a seed for fuzzing.
+//! To add a format of columns: a section in `formats.txt`. To add another format: a section, and a file beside this one with a
+//! type that implements `TextFormat` or `BinaryFormat`, and a comment about its ambiguities. Then its line in `Format::described`. To
+//! both belong a sample and malformed records in `tests/trace`, and a seed for fuzzing.
 
 mod blkparse;
 mod blktrace;
 mod columns;
 mod fio;
 mod ftrace;
+mod judge;
 mod linux_block;
 mod logwrites;
 mod mooncake;
 mod names;
 mod oracle_general;
-mod sniff;
 pub(crate) mod table_file;
 mod tables;
+mod unread;
+mod values;
 mod vscsi;
 
 use crate::binary::{BinaryFormat, BinaryRecords};
@@ -35,43 +37,17 @@ use coflash_base::suggest::hint;
 use coflash_workload::recorded::TraceOptions;
 use coflash_workload::{WorkloadError, refuse};
 use columns::UserColumns;
-use sniff::{Headed, sniff};
-use tables::Table;
+use judge::{Headed, judge};
+use std::sync::LazyLock;
+use tables::{TABLES, Table};
 
 pub use crate::record::FormatInfo;
 
 /// All formats, in the order of the documentation. Among formats that fit a file equally well, the first one wins.
-const FORMATS: &[Format] = &[
-    Format::text::<fio::Iolog>(),
-    Format::table(&tables::MSR),
-    Format::table(&tables::SPC),
-    Format::table(&tables::REPLAY),
-    Format::table(&tables::SSDSIM),
-    Format::table(&tables::DISKSIM),
-    Format::table(&tables::SYSTOR),
-    Format::table(&tables::FIU),
-    Format::text::<blkparse::Blkparse>(),
-    Format::text::<ftrace::Ftrace>(),
-    Format::table(&tables::CLOUDPHYSICS),
-    Format::table(&tables::DISKMON),
-    Format::table(&tables::TENCENT),
-    Format::table(&tables::ALIBABA),
-    Format::headed(&sniff::WPA),
-    Format::headed(&sniff::BIOSNOOP),
-    Format::table(&tables::COFLASH),
-    Format::text::<mooncake::Mooncake>(),
-    Format::table(&tables::WISCSEE),
-    Format::text::<UserColumns>(),
-    Format::binary::<blktrace::Blktrace>(),
-    Format::binary::<vscsi::Vscsi>(),
-    Format::binary::<oracle_general::OracleGeneral>(),
-    Format::binary::<logwrites::LogWrites>(),
-    Format::new(table_file::PARQUET, Clock::Start, Kind::File(is_parquet, table_file::open)),
-    Format::new(table_file::ARROW, Clock::Start, Kind::File(is_arrow, table_file::open)),
-];
+static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| TABLES.iter().map(Format::described).collect());
 
 /// The name of the format given by the option `columns`.
-pub(crate) const COLUMNS: &str = UserColumns::INFO.name;
+pub(crate) const COLUMNS: &str = UserColumns::NAME;
 
 /// The table of the formats.
 #[must_use]
@@ -120,34 +96,46 @@ enum Kind {
 }
 
 impl Format {
-    const fn new(info: FormatInfo, clock: Clock, kind: Kind) -> Self {
-        Self { info, has_dates: matches!(clock, Clock::Date), per_processor: false, kind }
+    fn new(name: &str, clock: Clock, kind: Kind) -> Self {
+        let (info, has_dates) = (tables::table(name).info, matches!(clock, Clock::Date));
+        Self { info, has_dates, per_processor: false, kind }
     }
 
-    const fn text<F: TextFormat>() -> Self {
+    fn text<F: TextFormat>() -> Self {
         let open: Open<BlockReader> = |file, input, options, times| {
             let text = Text::open(file, input, F::new(options))?;
             let conventions = text.parser.conventions();
             Ok(Box::new(Reader::new(file, text, conventions, options, times)))
         };
         let lines: Lines = |sample, options| score(F::new(options), sample, options);
-        Self::new(F::INFO, F::CONVENTIONS.clock, Kind::Text(lines, open))
+        Self::new(F::NAME, F::CONVENTIONS.clock, Kind::Text(lines, open))
     }
 
-    const fn table(table: &'static Table) -> Self {
-        Self::new(table.info(), table.clock, Kind::Table(table))
+    /// The format of a section of `formats.txt`: defined by its columns, by a header, or by a type.
+    fn described(table: &'static Table) -> Self {
+        let Table { info: FormatInfo { name, .. }, clock, .. } = *table;
+        match name {
+            fio::Iolog::NAME => Self::text::<fio::Iolog>(),
+            blkparse::Blkparse::NAME => Self::text::<blkparse::Blkparse>(),
+            ftrace::Ftrace::NAME => Self::text::<ftrace::Ftrace>(),
+            mooncake::Mooncake::NAME => Self::text::<mooncake::Mooncake>(),
+            UserColumns::NAME => Self::text::<UserColumns>(),
+            blktrace::Blktrace::NAME => Self::binary::<blktrace::Blktrace>(),
+            vscsi::Vscsi::NAME => Self::binary::<vscsi::Vscsi>(),
+            oracle_general::OracleGeneral::NAME => Self::binary::<oracle_general::OracleGeneral>(),
+            logwrites::LogWrites::NAME => Self::binary::<logwrites::LogWrites>(),
+            "parquet" => Self::new(name, Clock::Start, Kind::File(is_parquet, table_file::open)),
+            "arrow" => Self::new(name, Clock::Start, Kind::File(is_arrow, table_file::open)),
+            _ => Self::new(name, clock, table.headed.as_ref().map_or(Kind::Table(table), Kind::Headed)),
+        }
     }
 
-    const fn headed(headed: &'static Headed) -> Self {
-        Self::new(headed.info, Clock::Start, Kind::Headed(headed))
-    }
-
-    const fn binary<B: BinaryFormat>() -> Self {
+    fn binary<B: BinaryFormat>() -> Self {
         let open: Open<BlockReader> = |file, input, options, times| {
             let records = BinaryRecords::<B>::open(file, input, options)?;
             Ok(Box::new(Reader::new(file, records, B::CONVENTIONS, options, times)))
         };
-        let plain = Self::new(B::INFO, B::CONVENTIONS.clock, Kind::Binary(B::recognises, open));
+        let plain = Self::new(B::NAME, B::CONVENTIONS.clock, Kind::Binary(B::recognises, open));
         Self { per_processor: B::PER_PROCESSOR, ..plain }
     }
 
@@ -201,7 +189,10 @@ impl Format {
     fn score(&self, sample: &[u8], options: &TraceOptions) -> Option<Score> {
         match self.kind {
             Kind::Text(score, _) => score(sample, options),
-            Kind::Table(table) => score(table.parser(options, true), sample, options),
+            Kind::Table(table) => {
+                let score = score(table.parser(options, true), sample, options)?;
+                table.agrees(sample).map(|_| score)
+            }
             Kind::Headed(headed) => {
                 let mut parser = UserColumns::headed(headed);
                 parser.look_ahead(sample);
@@ -213,7 +204,7 @@ impl Format {
 
     /// Check that the options that were given have an effect on a file of this format; `file` is its name in messages.
     pub(crate) fn check_effect(&self, file: &str, options: &TraceOptions) -> Result<(), WorkloadError> {
-        let names_devices = matches!(self.kind, Kind::Table(table) if table.names_devices());
+        let names_devices = matches!(self.kind, Kind::Table(table) if table.columns.contains("device"));
         let own = self.info.options.iter().copied().chain(names_devices.then_some("device_stride"));
         let own: Vec<_> = own.collect();
         let Some(key) = given(options).find(|key| !own.contains(key)) else { return Ok(()) };
@@ -271,18 +262,18 @@ pub(crate) fn detect(
     let candidates = FORMATS.iter().rev().filter_map(|format| Some((format, format.score(sample, options)?)));
     let best =
         candidates.max_by_key(|(format, score)| (score.lines, has_extension(file, format.info.extensions)));
-    let found = match best {
-        Some((format, score)) if score.first => return Ok(*format),
-        _ => sniff(sample, None),
-    };
-    match (best, found) {
-        (_, Some(found)) if found.is_certain => by_name(COLUMNS),
+    if let Some((format, Score { first: true, .. })) = best {
+        return Ok(*format);
+    }
+    let found = judge(sample, None);
+    match (best, &found) {
+        (_, Ok(found)) if found.is_certain => by_name(COLUMNS),
         (Some((format, _)), _) => Ok(*format),
         (None, found) => {
             let problem = format!(
                 "not a trace of any known format (coflash policies lists them): its first line is \"{}\"; {}",
                 show(first),
-                UserColumns::proposal(found.as_ref(), sample),
+                UserColumns::proposal(found, sample),
             );
             Err(WorkloadError::trace(file, problem))
         }
@@ -399,7 +390,7 @@ mod tests {
         ) {
             let end = if crlf { "\r\n" } else { "\n" };
             let on_error = if skip { OnError::Skip } else { OnError::Stop };
-            for format in FORMATS {
+            for format in FORMATS.iter() {
                 // Half of the time a header, so that fio has something to read.
                 let head = if picks.len() % 2 == 0 { LINES[picks[0] % 2] } else { "" };
                 let lines = picks.iter().map(|&pick| LINES[pick]);

@@ -14,9 +14,9 @@
 //! "modulo"` writes it from its begin to its end, again and again).
 
 use crate::devices::Devices;
-use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
+use crate::record::{Clock, Conventions, FieldError, Record};
 use crate::text::{LineParser, TextFormat};
-use coflash_base::Bytes;
+use coflash_base::{Bytes, Duration};
 use coflash_workload::Op;
 use coflash_workload::recorded::TraceOptions;
 use serde::Deserialize;
@@ -29,6 +29,8 @@ pub(crate) struct Mooncake {
     places: BTreeMap<u64, u64>,
     /// The size of a block, if it is given.
     given: Option<Bytes>,
+    /// The unit of times, if it is given.
+    time_unit: Option<Duration>,
     tokens: u64,
     /// Whether the lengths of prompts tell the tokens.
     told: bool,
@@ -59,28 +61,26 @@ enum Hash {
     Text(String),
 }
 
-/// What the times of a trace are.
-#[derive(Clone, Copy)]
-struct Times {
-    ns: f64,
-    /// From here on they are dates.
-    date_from: f64,
-    text: &'static str,
-}
+/// The unit of times in ns, whether they are dates, and that in words.
+type Times = (f64, bool, &'static str);
 
-const SINCE_START: Times = Times { ns: 1e6, date_from: f64::MAX, text: "milliseconds since the start" };
-const OF_TURNS: Times = Times { ns: 1e9, date_from: f64::MAX, text: "seconds, as requests belong to a turn" };
 /// Dates from 2000 on, by their size.
-const DATES: [Times; 3] = [
-    Times { ns: 1e3, date_from: 9.4e14, text: "microseconds since 1970" },
-    Times { ns: 1e6, date_from: 9.4e11, text: "milliseconds since 1970" },
-    Times { ns: 1e9, date_from: 9.4e8, text: "seconds since 1970" },
+const DATES: [(f64, Times); 3] = [
+    (9.4e14, (1e3, true, "microseconds since 1970")),
+    (9.4e11, (1e6, true, "milliseconds since 1970")),
+    (9.4e8, (1e9, true, "seconds since 1970")),
 ];
 
-impl Times {
-    fn for_line(line: &Line) -> Self {
-        let date = DATES.into_iter().find(|date| line.timestamp >= date.date_from);
-        date.unwrap_or(if line.turn.is_some() || line.chat_id.is_some() { OF_TURNS } else { SINCE_START })
+/// What the times of a trace are, by its first line, or by the unit that was given.
+fn times_of(line: &Line, given: Option<Duration>) -> Times {
+    let date = DATES.into_iter().find(|(from, _)| line.timestamp >= *from);
+    match (given.map(|unit| unit.ns as f64), date) {
+        (Some(ns), _) => (ns, line.timestamp * ns >= 9.4e17, "the unit that was given"),
+        (None, Some((_, times))) => times,
+        _ if line.turn.is_some() || line.chat_id.is_some() => {
+            (1e9, false, "seconds, as requests belong to a turn")
+        }
+        _ => (1e6, false, "milliseconds since the start (units.time says another unit)"),
     }
 }
 
@@ -92,14 +92,7 @@ const USUAL_TOKENS: u64 = 512;
 const TOKENS_MAX: u64 = 1 << 16;
 
 impl TextFormat for Mooncake {
-    const INFO: FormatInfo = FormatInfo {
-        name: "mooncake",
-        summary: "requests to a large language model (Mooncake, Bailian, LiteLLM), JSON lines: blocks of keys and values are written, then read",
-        source: "Qin et al., Mooncake: Trading More Storage for Less Computation, FAST 2025",
-        record: "{\"timestamp\": ms or s, \"input_length\": tokens, \"hash_ids\": [...], ...}",
-        extensions: &["jsonl"],
-        options: &["units.size"],
-    };
+    const NAME: &'static str = "mooncake";
     const CONVENTIONS: Conventions =
         Conventions::new(Clock::Start, ["timestamp", "device", "hash_ids", "units.size"]);
 
@@ -107,6 +100,7 @@ impl TextFormat for Mooncake {
         Self {
             places: BTreeMap::new(),
             given: options.units.size,
+            time_unit: options.units.time,
             tokens: USUAL_TOKENS,
             told: false,
             times: None,
@@ -147,13 +141,14 @@ impl LineParser for Mooncake {
         let line: Line = serde_json::from_slice(line).map_err(|error| {
             FieldError::text("request", line, &format!("an object with timestamp and hash_ids: {error}"))
         })?;
-        let times = *self.times.get_or_insert_with(|| Times::for_line(&line));
+        let given = self.time_unit;
+        let (ns, are_dates, _) = *self.times.get_or_insert_with(|| times_of(&line, given));
         let Line { timestamp, hash_ids, .. } = line;
-        let time_ns = timestamp * times.ns;
+        let time_ns = timestamp * ns;
         if !(0.0..u64::MAX as f64).contains(&time_ns) {
             return Err(FieldError::number("timestamp", timestamp, "a time from 0 to below 2^64 ns"));
         }
-        if times.date_from < f64::MAX && self.origin_ns == 0 {
+        if are_dates && self.origin_ns == 0 {
             self.origin_ns = time_ns as u64;
         }
         let time_ns = (time_ns as u64).saturating_sub(self.origin_ns);
@@ -186,7 +181,7 @@ impl LineParser for Mooncake {
             None => format!("blocks of {} tokens, {told}, of {size} (units.size)", self.tokens),
         };
         vec![
-            format!("times in {}; {size}", self.times.unwrap_or(SINCE_START).text),
+            format!("times in {}; {size}", self.times.map_or("no unit", |(.., text)| text)),
             format!(
                 "{} blocks of tokens were asked for: {} different ones are written once and read from then on",
                 self.hashes,

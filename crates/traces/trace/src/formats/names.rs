@@ -1,70 +1,49 @@
 //! The names of columns in a header: the role of each, and the unit that it tells.
 
-/// Names of columns without blanks and signs, after their role and the unit that they tell.
-const NAMES: &str = "\
-time - time timestamp ts inittime starttime arrival arrivaltime issuetime submittime submissiontime datetime date when \
-clock elapsed start begin requesttime eventtime timeofday
-time ns nsecs timens nanoseconds
-offset sectors sector lba lbn slba startsector startlba firstsector sectornumber logicalblockaddress
-offset pages lpn lpa page pagenumber
-offset - offset address addr minoffset byteoffset startoffset diskoffset position pos startaddress
-size bytes bytes numbytes nbytes bytecount
-size sectors sectors nrsector nrsectors nsectors nsector numsectors sectorcount
-size pages pages npages numpages
-size 1KiB kb kib kbytes
-size 1MiB mb mib mbytes
-size - size length len iosize requestsize reqsize blocksize bs transfersize
-count - count blocks nblocks nrblocks numblocks blockcount
-end - endtime endts complete completed completetime completiontime finish finished finishtime donetime
-latency - latency lat response responsetime resptime servicetime duration
-op - op optype operation type rw rwbs iotype opcode opname request requesttype cmd command action t dir direction \
-rwflag rwtype reqtype iodirection accesstype readwrite
-device - disk device dev volume volumeid lun asu disknumber deviceid disks diskname devname drive namespace nsid
-placement - placement placementid placementhandle fdphandle stream streamid writehint
-text - comm process processname task taskcomm";
+/// A row has a role, a unit and names.
+const NAMES: &str = include_str!("names.txt");
 
-/// Columns that say of each request whether it is one thing.
-const FLAGS: [(&[&str], &str); 2] = [
-    (&["iswrite", "write"], "op:1|true|t|yes|y=write/0|false|f|no|n=read"),
-    (&["isread", "read"], "op:1|true|t|yes|y=read/0|false|f|no|n=write"),
-];
 /// A name of a column.
+#[derive(Default)]
 pub(super) struct Name {
-    /// Without blanks, signs and unit.
+    /// Without blanks and signs.
     pub(super) name: String,
+    pub(super) role: Option<&'static str>,
+    /// Whether the name is known as a whole, and not by one of its words.
+    pub(super) is_whole: bool,
     /// The unit that it tells, or nothing.
     pub(super) unit: String,
     /// What it tells where a unit stands, if that is none.
     pub(super) unknown: Option<String>,
 }
 
-/// Units in names.
-const UNITS: [(&str, &[&str]); 12] = [
-    ("ns", &["ns", "nsec", "nanoseconds"]),
-    ("us", &["us", "usec", "\u{b5}s", "\u{3bc}s", "microseconds"]),
-    ("ms", &["ms", "msec", "milliseconds"]),
-    ("s", &["s", "sec", "secs", "seconds"]),
-    ("min", &["min", "mins", "minute", "minutes"]),
-    ("h", &["h", "hr", "hrs", "hour", "hours"]),
-    (DAYS, &["d", "day", "days"]),
-    ("bytes", &["b", "byte", "bytes"]),
-    ("1KiB", &["kb", "kib", "kbyte", "kbytes"]),
-    ("1MiB", &["mb", "mib", "mbyte", "mbytes"]),
-    ("sectors", &["sectors", "sector"]),
-    ("pages", &["pages"]),
-];
-
 /// Words behind names of places that are no units.
 const NO_UNITS: [&str; 9] = ["start", "begin", "first", "number", "num", "no", "nr", "id", "index"];
+/// Words in names that say nothing.
+const FILLERS: [&str; 3] = ["in", "of", "the"];
 
 /// Units of times.
 pub(super) const TIMES: [&str; 7] = ["ns", "us", "ms", "s", "min", "h", DAYS];
 pub(super) const DAYS: &str = "24h";
-/// A unit in words: that of a time or of places, or a step such as `4k`.
+
+/// The rows of names: role, unit, names.
+fn rows() -> impl Iterator<Item = (&'static str, &'static str, std::str::Split<'static, char>)> {
+    NAMES.lines().filter_map(|row| {
+        let (role, row) = row.split_once(' ')?;
+        let (unit, names) = row.split_once(' ')?;
+        (role != "#").then(|| (role, unit.trim_start_matches('-'), names.split(' ')))
+    })
+}
+
+/// The words for units.
+fn units() -> impl Iterator<Item = (&'static str, std::str::Split<'static, char>)> {
+    rows().filter(|(role, ..)| *role == "unit").map(|(_, unit, words)| (unit, words))
+}
+
+/// A unit in words: whether it is one of times, and its notation; a step such as `4k` is one of places.
 fn unit_of(text: &str) -> Option<(bool, String)> {
-    let text = text.trim();
-    let known = UNITS.iter().find(|(_, words)| words.contains(&text));
-    let known = known.map(|(unit, _)| (TIMES.contains(unit), (*unit).to_owned()));
+    let known = units().find(|(_, words)| words.clone().any(|word| word == text));
+    let known = known.map(|(unit, _)| (TIMES.contains(&unit), unit.to_owned()));
     known.or_else(|| {
         let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         let prefix = match text[digits..].trim() {
@@ -79,56 +58,89 @@ fn unit_of(text: &str) -> Option<(bool, String)> {
     })
 }
 
+/// The words of a name: between signs, and where a capital follows a small letter.
+fn words_of(given: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_small = false;
+    for c in given.chars() {
+        let is_letter = c.is_alphanumeric();
+        if !is_letter || was_small && c.is_uppercase() {
+            words.push(String::new());
+        }
+        was_small = c.is_lowercase();
+        words.last_mut().expect("there is one").extend(c.to_lowercase().filter(|_| is_letter));
+    }
+    words.retain(|word| !word.is_empty() && !FILLERS.contains(&word.as_str()));
+    words
+}
+
+/// The role of words and the unit that they tell, whether they are known as a whole or by the last word that has a role.
+fn role_of_words(words: &[String]) -> Option<(&'static str, &'static str, bool)> {
+    let whole = role_of(&words.concat()).map(|(role, unit)| (role, unit, true));
+    whole.or_else(|| {
+        let is_number = |word: &&String| !NO_UNITS.contains(&word.as_str());
+        let last = words.iter().rfind(is_number).filter(|_| words.len() > 1);
+        let (role, unit) = role_of(last.or(words.last())?)?;
+        let ends = matches!(words[0].as_str(), "end" | "last" | "stop");
+        Some((if ends && role == "offset" { "last" } else { role }, unit, false))
+    })
+}
+
 /// Take a name of a column apart.
 pub(super) fn name_of(given: &[u8]) -> Name {
-    let lower = String::from_utf8_lossy(given).to_lowercase();
-    let bare = |text: &str| {
-        let name = text.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
-        // `size_in_bytes`.
-        match name.strip_suffix("in") {
-            Some(short) if role_of(short).is_some() => short.to_owned(),
-            _ => name,
-        }
+    let given = String::from_utf8_lossy(given.trim_ascii());
+    let words = words_of(&given);
+    let name = words.concat();
+    let in_brackets = given.ends_with([')', ']']);
+    let named = |role: Option<(&'static str, &'static str, bool)>, unit: Option<String>| {
+        let unit = unit.or(role.map(|(_, unit, _)| unit.to_owned())).unwrap_or_default();
+        let is_whole = role.is_some_and(|(_, _, is_whole)| is_whole);
+        Name { name: name.clone(), role: role.map(|(role, ..)| role), is_whole, unit, unknown: None }
     };
-    let plain = |name: String| Name { name, unit: String::new(), unknown: None };
-    let whole = bare(&lower);
-    if role_of(&whole).is_some() {
-        return plain(whole);
+    if let Some((role, unit)) = role_of(&name) {
+        return named(Some((role, unit, true)), None);
     }
-    let cut = lower.trim_end_matches([')', ']']);
-    let in_brackets = cut.len() < lower.len();
-    let tail =
-        if in_brackets { cut.rsplit_once(['(', '[']) } else { cut.rsplit_once(['_', ' ', '-', '.', '/']) };
-    // `sizeKB`.
-    let glued = || {
-        let words = UNITS.iter().flat_map(|(_, words)| words.iter().filter(|word| word.len() > 1));
-        let mut cut = words.filter_map(|word| Some((whole.strip_suffix(word)?, *word)));
-        cut.find(|(name, _)| role_of(name).is_some())
+    // `sizeKiB` has its unit as two words or as none.
+    let words_of_units = units().flat_map(|(_, words)| words.filter(|word| word.len() > 1));
+    let glued = words_of_units.into_iter().find_map(|unit| {
+        let (role, _) = role_of(name.strip_suffix(unit)?)?;
+        Some(((role, "", true), unit_of(unit)?))
+    });
+    let Some((last, rest)) = words.split_last() else { return named(None, None) };
+    let role = role_of_words(rest);
+    let (role, unit) = match (glued, unit_of(last)) {
+        (Some((role, unit)), _) => (Some(role), Some(unit)),
+        (None, unit) => (role, unit),
     };
-    let Some((name, last)) = tail.or_else(glued) else {
-        return plain(whole);
-    };
-    let (name, role) = (bare(name), role_of(&bare(name)).map(|(role, _)| role));
-    let is_place = matches!(role, Some("offset" | "size" | "count"));
-    let is_time = matches!(role, Some("time" | "end" | "latency"));
-    match unit_of(last) {
+    let is_place = matches!(role, Some(("offset" | "size" | "count" | "last", ..)));
+    let is_time = matches!(role, Some(("time" | "end" | "latency", ..)));
+    match unit {
         Some((of_time, unit)) if (is_time && of_time) || (is_place && !of_time) => {
-            Name { name, unit, unknown: None }
+            Name { name: rest.concat(), ..named(role, Some(unit)) }
         }
-        _ if is_place && NO_UNITS.contains(&last.trim()) => plain(name),
-        _ if is_place || is_time && in_brackets => Name { name, unit: String::new(), unknown: Some(lower) },
-        // What it is must be told by the values.
-        Some((_, unit)) => Name { name: whole, unit, unknown: None },
-        None => plain(whole),
+        // What it is must be told by the values, or by the unit itself: `xfer_bytes`.
+        Some((true, unit)) => named(None, Some(unit)),
+        Some((false, unit)) => named(role_of_words(&words).filter(|(role, ..)| *role != "time"), Some(unit)),
+        None if is_place && NO_UNITS.contains(&last.as_str()) => named(role, None),
+        None => {
+            let by_last = role_of_words(&words);
+            let tells_unit =
+                is_place && role.is_some_and(|(.., is_whole)| is_whole) || is_time && in_brackets;
+            if tells_unit
+                && !matches!(by_last, Some(("size" | "offset" | "time" | "other" | "op" | "last", ..)))
+            {
+                return Name { unknown: Some(given.to_lowercase()), ..named(role, Some(String::new())) };
+            }
+            let first =
+                words.iter().find_map(|word| unit_of(word).filter(|(of_time, _)| *of_time && word.len() > 1));
+            let is_time = matches!(by_last, None | Some(("time" | "end" | "latency", ..)));
+            named(by_last, first.filter(|_| is_time).map(|(_, unit)| unit))
+        }
     }
 }
 
 /// The role of a name, and the unit that it tells.
 pub(super) fn role_of(name: &str) -> Option<(&'static str, &'static str)> {
-    let found = NAMES.lines().find_map(|row| {
-        let (role, row) = row.split_once(' ')?;
-        let (unit, names) = row.split_once(' ')?;
-        names.split(' ').any(|known| known == name).then_some((role, unit.trim_start_matches('-')))
-    });
-    found.or_else(|| FLAGS.iter().find(|(known, _)| known.contains(&name)).map(|&(_, role)| (role, "")))
+    let mut known = rows().filter(|(role, ..)| *role != "unit");
+    known.find_map(|(role, unit, mut names)| names.any(|known| known == name).then_some((role, unit)))
 }

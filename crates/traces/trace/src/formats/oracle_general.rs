@@ -16,7 +16,7 @@
 use crate::binary::{BinaryFormat, Order};
 use crate::devices::Devices;
 use crate::numbers::SECOND_NS;
-use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
+use crate::record::{Clock, Conventions, FieldError, Record};
 use coflash_base::Bytes;
 use coflash_workload::Op;
 use coflash_workload::recorded::TraceOptions;
@@ -37,14 +37,7 @@ const ADDRESSES_BYTES: u64 = 1 << 62;
 const PLAUSIBLE_BYTES: u32 = 1 << 30;
 
 impl BinaryFormat for OracleGeneral {
-    const INFO: FormatInfo = FormatInfo {
-        name: "oracle-general",
-        summary: "libCacheSim oracleGeneral, binary: requests for objects, all of them reads",
-        source: "Yang et al., libCacheSim, https://github.com/1a1a11a/libCacheSim",
-        record: "binary: time obj_id size next_access_vtime",
-        extensions: &["oracleGeneral", "oraclegeneral"],
-        options: &["object_stride"],
-    };
+    const NAME: &'static str = "oracle-general";
     const CONVENTIONS: Conventions = Conventions::new(Clock::Date, ["time", "device", "obj_id", "size"]);
 
     /// Detected by ascending times, plausible sizes, and next requests after the current one.

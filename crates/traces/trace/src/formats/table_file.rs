@@ -14,13 +14,14 @@
 //! ignored. A file with other names or types is read as a text with a header would be.
 
 use super::columns::UserColumns;
-use super::sniff::sniff;
+use super::judge::judge;
+use super::tables;
 use crate::block_reader::{BLOCK_BYTES, BlockReader};
 use crate::devices::Devices;
 use crate::input::SeekableFile;
 use crate::notation::AUTO;
 use crate::reader::{ReadError, Reader, Records, RequestReader, TimeBase};
-use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
+use crate::record::{Clock, Conventions, FieldError, Record};
 use crate::table_files::{self, NextPart, Numbers, Part, TableFile};
 use crate::text::{SAMPLE_BYTES, Text, TextFormat};
 use coflash_base::PlacementId;
@@ -35,22 +36,6 @@ pub(crate) const LAYOUT_KEY: &str = "coflash.trace";
 pub(crate) const LAYOUT_VERSION: &str = "1";
 /// The key of the meaning of the numbers of operations.
 pub(crate) const OPS_KEY: &str = "coflash.ops";
-
-pub(crate) const PARQUET: FormatInfo = FormatInfo {
-    name: "parquet",
-    summary: "coflash's own Parquet files, the quickest to read; `coflash trace convert` writes them",
-    source: "coflash",
-    record: "columns time_ns, op, offset, length, optionally placement",
-    extensions: &["parquet"],
-    options: &["columns", "device_stride"],
-};
-
-pub(crate) const ARROW: FormatInfo = FormatInfo {
-    name: "arrow",
-    summary: "files and streams of Arrow (Feather)",
-    extensions: &["arrow", "feather", "ipc", "arrows"],
-    ..PARQUET
-};
 
 const CONVENTIONS: Conventions = Conventions::new(Clock::Start, FIELDS);
 const FIELDS: [&str; 4] = ["time_ns", "device", "offset", "length"];
@@ -87,21 +72,21 @@ pub(super) fn open(
     let mut input = BlockReader::new(Box::new(Lines { next, part: Cursor::default() }), BLOCK_BYTES);
     input.count_rows();
     let sample = input.peek_lines(SAMPLE_BYTES).map_err(|error| refused(error.to_string()))?;
-    let found = sniff(sample, None);
-    if options.columns.is_none() && !found.as_ref().is_some_and(|found| found.is_certain) {
+    let found = judge(sample, None);
+    if options.columns.is_none() && !found.as_ref().is_ok_and(|found| found.is_certain) {
         let given = String::from_utf8_lossy(sample.split(|&byte| byte == b'\n').next().unwrap_or_default());
         let problem = format!(
             "its columns ({}) are not {}; {}",
             given.replace('\t', ", "),
-            PARQUET.record,
-            UserColumns::proposal(found.as_ref(), sample)
+            tables::table("parquet").info.record,
+            UserColumns::proposal(&found, sample)
         );
         return Err(refused(problem));
     }
     let named = options.columns.as_ref().is_some_and(|columns| columns != AUTO);
     let options = TraceOptions { header_lines: u64::from(named), ..options.clone() };
     let text = Text::open(name, input, UserColumns::new(&options))?;
-    let is_own = found.is_some_and(|found| found.is_own);
+    let is_own = found.is_ok_and(|found| found.is_own);
     let conventions = if is_own { CONVENTIONS } else { text.parser.conventions() };
     Ok(Box::new(Reader::new(name, text, conventions, &options, times)))
 }

@@ -8,223 +8,84 @@
 //! bytes, as a replayer accesses whole sectors only. The remarks state the assumptions, and the options override them.
 
 use super::columns::ColumnLines;
+use super::judge::Headed;
+use super::values::agrees;
 use crate::devices::Devices;
 use crate::fields::{BLANK, trim};
 use crate::notation::{Column, Columns};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
-use crate::text::LineParser;
+use crate::text::{LineParser, lines_of};
 use coflash_base::{Bytes, Duration};
 use coflash_workload::recorded::TraceOptions;
+use std::sync::LazyLock;
 
-/// A format defined by its columns.
+/// A format, as a section of `formats.txt` describes it.
 pub(crate) struct Table {
-    name: &'static str,
-    summary: &'static str,
-    source: &'static str,
-    /// The names of the columns.
-    record: &'static str,
-    extensions: &'static [&'static str],
-    options: &'static [&'static str],
-    /// The roles of the columns.
-    columns: &'static str,
-    pub(crate) clock: Clock,
+    pub(crate) info: FormatInfo,
+    /// The roles of the columns, if it is defined by these.
+    pub(super) columns: &'static str,
+    pub(super) clock: Clock,
     /// The usual disorder of its records, in seconds.
     sort_window_s: u64,
-    /// The line of column names, if it differs from `record`.
+    /// The line of column names.
     header: &'static str,
+    /// How the last line begins of a head that begins with the header, if it must be there.
+    head_end: Option<&'static str>,
+    /// Whether times are dates, so that others deny the format.
+    has_dates: bool,
     /// Whether further fields may follow the last column.
     open_ended: bool,
     /// A remark for users of the trace.
-    remark: &'static str,
+    remark: Option<&'static str>,
     /// The formats that look the same, if any: then the units are options, with a remark.
-    look_alikes: &'static str,
+    look_alikes: Option<&'static str>,
+    /// A recorder with a header of its own.
+    pub(super) headed: Option<Headed>,
 }
 
-/// The options of formats that do not tell their units.
-const UNITS: &[&str] = &["units.time", "units.address", "units.size"];
+/// All formats.
+pub(super) static TABLES: LazyLock<Vec<Table>> =
+    LazyLock::new(|| include_str!("formats.txt").split("\n[").skip(1).map(Table::read).collect());
 
-const WHOLE_SECONDS: &str = "times are whole seconds: the requests of one second arrive together";
-
-/// The defaults of most formats.
-const PLAIN: Table = Table {
-    name: "",
-    summary: "",
-    source: "",
-    record: "",
-    extensions: &["csv"],
-    options: &[],
-    columns: "",
-    clock: Clock::Date,
-    sort_window_s: 0,
-    header: "",
-    open_ended: false,
-    remark: "",
-    look_alikes: "",
-};
-
-pub(crate) static MSR: Table = Table {
-    name: "msr",
-    summary: "CSV of the MSR Cambridge traces, times in 100 ns since 1601",
-    source: "Narayanan et al., Write Off-Loading, FAST 2008",
-    record: "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
-    columns: "time:filetime,device,device:number,op:Read=read/Write=write,offset:bytes,size:bytes,number",
-    ..PLAIN
-};
-
-pub(crate) static SPC: Table = Table {
-    name: "spc",
-    summary: "SPC trace as in the UMass repository: sectors of 512 bytes, sizes in bytes, times in seconds",
-    source: "Storage Performance Council, SPC Trace File Format Specification 1.0.1, 2002",
-    record: "ASU,LBA,Size,Opcode,Timestamp",
-    extensions: &["spc"],
-    columns: "device:number,offset:sectors,size:bytes,op:r|R=read/w|W=write,time:s",
-    clock: Clock::Start,
-    open_ended: true,
-    ..PLAIN
-};
-
-pub(crate) static REPLAY: Table = Table {
-    name: "replay",
-    summary: "input of block replayers: times in milliseconds, offsets and sizes in bytes; the units are options",
-    source: "Hao et al., The Tail at Store, FAST 2016 (its replayer; cuts of the MSR traces)",
-    record: "time device offset size type",
-    extensions: &["ascii", "trace"],
-    options: UNITS,
-    columns: "time:ms,device:number,offset:bytes%512,size:bytes%512,op:0=write/1=read",
-    clock: Clock::Start,
-    look_alikes: "disksim and ssdsim, which count sectors",
-    ..PLAIN
-};
-
-pub(crate) static SSDSIM: Table = Table {
-    name: "ssdsim",
-    summary: "SSDsim and MQSim ASCII: times in whole nanoseconds, sectors of 512 bytes; the units are options",
-    source: "Hu et al., SSDsim, ICS 2011; Tavakkol et al., MQSim, FAST 2018",
-    record: "time device lba size type",
-    extensions: &["ascii", "trace", "ssdsim"],
-    options: UNITS,
-    columns: "time:ns,device:number,offset:sectors,size:sectors,op:0=write/1=read/2=trim",
-    clock: Clock::Start,
-    look_alikes: "disksim, whose times are milliseconds, and replay, whose addresses are bytes",
-    ..PLAIN
-};
-
-pub(crate) static DISKSIM: Table = Table {
-    name: "disksim",
-    summary: "DiskSim ASCII: times in milliseconds, sectors of 512 bytes; the units are options",
-    source: "Bucy et al., DiskSim 4.0 Reference Manual, CMU-PDL-08-101, 2008",
-    record: "time device lba size flags",
-    extensions: &["ascii", "trace", "disksim"],
-    options: UNITS,
-    columns: "time:ms,device:number,offset:sectors,size:sectors,op:flags",
-    clock: Clock::Start,
-    look_alikes: "ssdsim, replay",
-    ..PLAIN
-};
-
-/// Records contain arrival times but are written at completion, so they are out of order by up to the slowest request.
-pub(crate) static SYSTOR: Table = Table {
-    name: "systor",
-    summary: "CSV of the SYSTOR '17 traces: bytes, seconds since 1970, in the order of completion",
-    source: "Lee et al., Understanding Storage Traffic Characteristics on Enterprise VDI, SYSTOR 2017",
-    record: "Timestamp,Response,IOType,LUN,Offset,Size",
-    columns: "time:s,skip,op:R=read/W=write,device:number,offset:bytes,size:bytes",
-    sort_window_s: 60,
-    ..PLAIN
-};
-
-/// Each file of a recording continues the clock of the previous one. MD5 sums of the data follow the device.
-pub(crate) static FIU: Table = Table {
-    name: "fiu",
-    summary: "FIU traces with content hashes: sectors of 512 bytes, nanoseconds",
-    source: "Koller and Rangaswami, I/O Deduplication, FAST 2010",
-    record: "ts pid process lba size op major minor",
-    extensions: &["blkparse"],
-    columns: "time:ns,number,skip,offset:sectors,size:sectors,op:R|r=read/W|w=write,device:number,device:number",
-    open_ended: true,
-    ..PLAIN
-};
-
-/// Operations are SCSI commands: reads and writes with 6, 10, 12 and 16 bytes of command, and SYNCHRONIZE CACHE.
-pub(crate) static CLOUDPHYSICS: Table = Table {
-    name: "cloudphysics",
-    summary: "CSV of the CloudPhysics traces: SCSI commands, whole seconds",
-    source: "Waldspurger et al., Efficient MRC Construction with SHARDS, FAST 2015",
-    record: "version,time,op,size,lbn",
-    columns: "word:1|2,time:s,op:28|88|a8|8|08=read/2a|8a|aa|a|0a=write/35|91=flush,size:bytes,offset:sectors",
-    remark: WHOLE_SECONDS,
-    ..PLAIN
-};
-
-/// The clock of a PC is adjusted now and then by about a second.
-pub(crate) static DISKMON: Table = Table {
-    name: "diskmon",
-    summary: "log of Sysinternals DiskMon: sectors of 512 bytes, seconds",
-    source: "Russinovich, DiskMon for Windows, Sysinternals",
-    record: "# Time Duration Disk Request Sector Length",
-    extensions: &["log"],
-    columns: "number,time:s,skip,device:number,op:Read=read/Write=write,offset:sectors,size:sectors",
-    clock: Clock::Start,
-    sort_window_s: 10,
-    header: "#\tTime\tDuration (s)\tDisk\tRequest\tSector\tLength",
-    ..PLAIN
-};
-
-/// The published files are out of order by a second.
-pub(crate) static TENCENT: Table = Table {
-    name: "tencent",
-    summary: "CSV of Tencent's cloud block storage: sectors of 512 bytes, whole seconds, 1 is a write",
-    source: "Zhang et al., OSCA, USENIX ATC 2020",
-    record: "Timestamp,Offset,Size,IOType,VolumeID",
-    columns: "time:s,offset:sectors,size:sectors,op:0=read/1=write,device",
-    sort_window_s: 1,
-    remark: WHOLE_SECONDS,
-    ..PLAIN
-};
-
-pub(crate) static ALIBABA: Table = Table {
-    name: "alibaba",
-    summary: "CSV of Alibaba's block traces: bytes, microseconds since 1970",
-    source: "Li et al., An In-Depth Analysis of Cloud Block Storage Workloads, IISWC 2020",
-    record: "device_id,opcode,offset,length,timestamp",
-    columns: "device,op:R=read/W=write,offset:bytes,size:bytes,time:us",
-    ..PLAIN
-};
-
-/// Issues (D) count as requests; completions (C) are skipped.
-pub(crate) static WISCSEE: Table = Table {
-    name: "wiscsee",
-    summary: "event files of WiscSee: bytes, seconds",
-    source: "He et al., The Unwritten Contract of Solid State Drives, EuroSys 2017",
-    record: "pid action op offset size time delta sync",
-    extensions: &["events"],
-    columns: "number,word:D/C=skip,op:read=read/write=write/discard=trim/flush=flush,offset:bytes,size:bytes,time:s,skip,word:True|False",
-    clock: Clock::Start,
-    ..PLAIN
-};
-
-/// Whole words, so that it is not taken for a trace of another recorder.
-pub(crate) static COFLASH: Table = Table {
-    name: "coflash",
-    summary: "CSV of a served device: bytes, nanoseconds since its power came on",
-    source: "`coflash serve`",
-    record: "ns,op,offset,size",
-    columns: "time:ns,op:read=read/write=write/trim=trim/flush=flush,offset:bytes,size:bytes",
-    clock: Clock::Start,
-    ..PLAIN
-};
+/// The description of a format.
+pub(super) fn table(name: &str) -> &'static Table {
+    TABLES.iter().find(|table| table.info.name == name).expect("each format has a section")
+}
 
 impl Table {
-    pub(crate) const fn info(&self) -> FormatInfo {
-        let Self { name, summary, source, record, extensions, options, .. } = *self;
-        FormatInfo { name, summary, source, record, extensions, options }
+    /// Read a section of the table of formats.
+    fn read(section: &'static str) -> Self {
+        let get = |key: &str| section.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
+        let text = |key| get(key).unwrap_or_default();
+        let words = |given: &'static str| &*given.split(' ').collect::<Vec<_>>().leak();
+        Self {
+            info: FormatInfo {
+                name: section.split(']').next().unwrap_or_default(),
+                summary: text("summary"),
+                source: text("source"),
+                record: text("record"),
+                extensions: words(get("extensions").unwrap_or("csv")),
+                options: get("options").map_or(&[], words),
+            },
+            columns: text("columns"),
+            clock: if get("clock").is_some() { Clock::Start } else { Clock::Date },
+            sort_window_s: get("sort_window_s")
+                .map_or(0, |seconds| seconds.parse().expect("a number of seconds")),
+            header: get("header").unwrap_or(text("record")),
+            head_end: get("head_end"),
+            has_dates: get("has_dates").is_some(),
+            open_ended: get("open_ended").is_some(),
+            remark: get("remark"),
+            look_alikes: get("look_alikes"),
+            headed: get("names").map(|names| Headed { record: text("record"), names, extra: text("extra") }),
+        }
     }
 
     /// The columns with their names; the separator is the one between the names.
     fn named_columns(&self) -> (Vec<(&'static str, Column)>, u8) {
-        let separator = if self.record.contains(',') { b',' } else { BLANK };
+        let separator = if self.info.record.contains(',') { b',' } else { BLANK };
         let columns: Columns = self.columns.parse().expect("a table's columns are written as a user's");
-        let names = self.record.split(separator as char);
+        let names = self.info.record.split(separator as char);
         (names.zip(columns.columns().iter().cloned()).collect(), separator)
     }
 
@@ -238,21 +99,21 @@ impl Table {
             .sorted_within(Duration { ns: self.sort_window_s * 1_000_000_000 })
     }
 
-    /// Whether its records name devices.
-    pub(crate) fn names_devices(&self) -> bool {
-        self.columns.contains("device")
+    /// Whether a line has the names of its columns.
+    fn is_header(&self, line: &[u8]) -> bool {
+        trim(line).eq_ignore_ascii_case(self.header.as_bytes())
     }
 
     /// Create a parser for a file; `at_top` if its first line may hold the names of the columns.
     pub(crate) fn parser(&'static self, options: &TraceOptions, at_top: bool) -> TableParser {
         let (mut columns, separator) = self.named_columns();
-        let units = if self.look_alikes.is_empty() { Default::default() } else { options.units };
+        let units = if self.look_alikes.is_none() { Default::default() } else { options.units };
         let mut scale = [0; 3];
         for (_, column) in &mut columns {
             match column {
                 Column::Time { step_ns, whole } => {
-                    // Times with a fraction are not in nanoseconds.
-                    *whole = *step_ns == 1;
+                    // Times with a fraction are neither nanoseconds nor ticks.
+                    *whole = matches!(*step_ns, 1 | 100);
                     *step_ns = units.time.map_or(*step_ns, |time| time.ns);
                     scale[0] = *step_ns;
                 }
@@ -268,7 +129,14 @@ impl Table {
             }
         }
         let lines = ColumnLines::new(columns, separator, self.open_ended);
-        TableParser { table: self, lines, scale, at_top }
+        TableParser { table: self, lines, scale, at_top, in_head: false, has_dates: true }
+    }
+
+    /// What the values of a file that begins with `sample` say to its columns: `None` if they deny them, else whether times are dates.
+    pub(crate) fn agrees(&self, sample: &[u8]) -> Option<bool> {
+        let (columns, separator) = self.named_columns();
+        let is_named = lines_of(sample).next().is_some_and(|line| self.is_header(line));
+        agrees(&columns, separator, sample, self.has_dates).or(is_named.then_some(true))
     }
 }
 
@@ -278,36 +146,54 @@ pub(crate) struct TableParser {
     lines: ColumnLines,
     /// The units of times, addresses and sizes.
     scale: [u64; 3],
-    /// Whether the next line is the first.
+    /// Whether the next line may be of the head.
     at_top: bool,
+    /// Whether the head has begun.
+    in_head: bool,
+    /// Whether the times of the file are dates, if the format's are.
+    has_dates: bool,
 }
 
 impl TableParser {
+    /// Whether a line is of the head: the names of the columns, or all lines to the end of a head that must be there.
     #[cold]
-    fn is_header(&mut self, line: &[u8]) -> bool {
-        self.at_top = false;
-        let Table { header, record, .. } = self.table;
-        let names = if header.is_empty() { record } else { header };
-        trim(line).eq_ignore_ascii_case(names.as_bytes())
+    fn is_head(&mut self, line: &[u8]) -> Result<bool, FieldError> {
+        let Table { header, head_end, .. } = self.table;
+        let is_header = self.table.is_header(line);
+        let Some(end) = head_end else {
+            self.at_top = false;
+            return Ok(is_header);
+        };
+        self.in_head |= is_header;
+        if !self.in_head {
+            return Err(FieldError::text("header", line, &format!("the first line of the format, {header}")));
+        }
+        self.at_top = !line.starts_with(end.as_bytes());
+        Ok(true)
     }
 }
 
 impl LineParser for TableParser {
+    fn look_ahead(&mut self, beginning: &[u8]) {
+        self.has_dates = !self.table.has_dates || self.table.agrees(beginning) != Some(false);
+    }
+
     #[inline(always)]
     fn record(&mut self, line: &[u8], devices: &mut Devices) -> Result<Option<Record>, FieldError> {
-        if self.at_top && self.is_header(line) {
+        if self.at_top && self.is_head(line)? {
             return Ok(None);
         }
         self.lines.record(line, devices)
     }
 
     fn remarks(&self) -> Vec<String> {
-        let Table { name, remark, look_alikes, .. } = self.table;
-        let mut remarks = Vec::new();
-        if !remark.is_empty() {
-            remarks.push((*remark).to_owned());
+        let Table { info: FormatInfo { name, .. }, remark, look_alikes, .. } = self.table;
+        let mut remarks: Vec<_> = remark.iter().map(|remark| (*remark).to_owned()).collect();
+        if !self.has_dates {
+            let time = Duration { ns: self.scale[0] };
+            remarks.push(format!("times are no dates, as those of {name} are: read as {time} since the first request (option columns)"));
         }
-        if !look_alikes.is_empty() {
+        if let Some(look_alikes) = look_alikes {
             let [time, address, size] = self.scale;
             let (time, address, size) =
                 (Duration { ns: time }, Bytes { count: address }, Bytes { count: size });

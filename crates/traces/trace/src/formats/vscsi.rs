@@ -17,7 +17,7 @@
 use crate::binary::{BinaryFormat, Order, scaled};
 use crate::devices::Devices;
 use crate::numbers::{MICROSECOND_NS, SECTOR_BYTES};
-use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
+use crate::record::{Clock, Conventions, FieldError, Record};
 use coflash_workload::Op;
 use coflash_workload::recorded::TraceOptions;
 use std::collections::BTreeMap;
@@ -60,14 +60,7 @@ impl Layout {
 }
 
 impl BinaryFormat for Vscsi {
-    const INFO: FormatInfo = FormatInfo {
-        name: "vscsi",
-        summary: "CloudPhysics traces of virtual disks (vscsiStats), binary, versions 1 and 2",
-        source: "Waldspurger et al., Efficient MRC Construction with SHARDS, FAST 2015",
-        record: "binary: sn len nSG cmd ver lbn ts, or cmd ver sn len nSG lbn ts rt",
-        extensions: &["vscsi", "vscsitrace", "vscsi1", "vscsi2"],
-        options: &[],
-    };
+    const NAME: &'static str = "vscsi";
     const CONVENTIONS: Conventions = Conventions::new(Clock::Date, ["ts", "device", "lbn", "len"]);
 
     fn recognises(ahead: &[u8]) -> bool {

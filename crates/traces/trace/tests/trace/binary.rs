@@ -123,8 +123,8 @@ fn blktrace_takes_one_kind_of_event_in_either_order_of_bytes() {
         let (requests, remarks) = parse(&records.concat(), &TraceOptions::default()).unwrap();
         assert_eq!(requests, expected);
         assert_eq!(remarks.len(), 3);
-        assert!(remarks[0].starts_with("1 requests include a flush"), "{remarks:?}");
-        assert!(remarks[1].starts_with("1 requests have a length of 0"), "{remarks:?}");
+        assert!(remarks[0].starts_with("1 requests have a length of 0"), "{remarks:?}");
+        assert!(remarks[1].starts_with("1 requests include a flush"), "{remarks:?}");
         assert!(remarks[2].starts_with("1 commands passed through"), "{remarks:?}");
         for event in [TraceEvent::Queue, TraceEvent::Complete] {
             let options = TraceOptions { event: Some(event), ..TraceOptions::default() };

@@ -292,3 +292,103 @@ fn a_trace_may_use_one_address_alone() {
     let expected = [(0, 0, 4096, Op::Write), (1000, 0, 4096, Op::Read)];
     assert_eq!(parse("0,W,0,4096\n1,R,0,4096\n", &columns("auto")).as_deref(), Ok(&expected[..]));
 }
+
+/// What is said of a text that is not read.
+fn problem(text: &str) -> String {
+    parse(text, &TraceOptions::default()).expect_err(text)
+}
+
+#[test]
+fn the_words_of_coflash_without_its_header_are_no_nanoseconds() {
+    for text in ["0,write,4096,4096\n125,read,8192,4096\n", "0;write;8;8\n125;read;16;8\n"] {
+        assert!(problem(text).contains("columns=time:us,op,offset:"), "{}", problem(text));
+    }
+    let own = format!("ns,op,offset,size\n{}", "125,read,8192,4096\n");
+    assert_eq!(parse(&own, &TraceOptions::default()).unwrap(), [(125, 8192, 4096, Op::Read)]);
+}
+
+#[test]
+fn values_deny_what_a_shape_says() {
+    for (text, columns) in [
+        // A tick has no fraction.
+        (
+            "0.0,usr,0,Read,7014609920,24576,41286\n3.5,usr,0,Write,2822144,4096,1000\n",
+            "time:s,skip,skip,op,offset:bytes",
+        ),
+        // Seconds since 1970 are no microseconds.
+        ("5,W,4096,4096,1577808144\n5,R,8192,4096,1577808145\n", "op,offset:bytes,size:bytes,time:s"),
+        // Fractions are no whole seconds.
+        ("0.5,8,8,1,1283\n1.25,16,8,0,1283\n", "time:s,"),
+    ] {
+        assert!(problem(text).contains(columns), "{}", problem(text));
+    }
+    let said = |text: &str| remarks(text, &TraceOptions::default());
+    assert!(
+        said("0,W,4096,4096,125\n0,R,8192,4096,250\n")
+            .contains("times are no dates, as those of alibaba are")
+    );
+    assert!(!said("0,W,4096,4096,1577808144360767\n").contains("no dates"));
+    assert!(said("0,8,4096,W,0.125\n").contains("read as spc, addresses in sectors of 512 bytes"));
+}
+
+#[test]
+fn a_role_that_is_not_clear_is_asked_for_with_the_next_best_reading() {
+    // The second column rises as a time does, and says more than the first one.
+    let volume =
+        "17,1596.123456,R,4096000,8192\n17,1596.223456,W,4104192,4096\n18,1597.223456,W,8192,65536\n";
+    for part in ["columns=device,time:s,op,offset:bytes,size:bytes", "or with columns=skip,time:s,op,"] {
+        assert!(problem(volume).contains(part), "{}", problem(volume));
+    }
+    let zeros = "0,1,0,4096\n1,0,4096,4096\n";
+    for part in ["columns=time:us,op,offset:bytes,size:bytes", "or with columns=time:us,op:1=read/0=write,"] {
+        assert!(problem(zeros).contains(part), "{}", problem(zeros));
+    }
+    let unknown = "time_us,what,offset,size\n0,hin,4096,4096\n7,her,8192,4096\n";
+    for options in [TraceOptions::default(), columns("auto")] {
+        let error = parse(unknown, &options).unwrap_err();
+        assert!(
+            error.contains("column 2 (her, hin) may say what a request does, as in op:her=read"),
+            "{error}"
+        );
+    }
+    let ends = "time_us,op,start_sector,end_sector\n0,W,8,15\n1,R,16,31\n";
+    assert!(problem(ends).contains("column 4 says where a request ends"), "{}", problem(ends));
+    // Sectors: the second address is no multiple of 512.
+    let bare = "0.000000 mysqld 1200 nvme0n1 W 16217088 4096 0.08\n0.000306 mysqld 1200 nvme0n1 W 145944280 4096 0.39\n";
+    assert!(problem(bare).contains("op,offset:sectors,size:bytes"), "{}", problem(bare));
+    let later = "0,R,4096,4096,x\n5,W,8192,4096,x\n9,Q,8192,4096,x\n";
+    assert!(!problem(later).contains("which columns=auto takes"), "{}", problem(later));
+}
+
+#[test]
+fn a_shape_that_is_known_and_not_read_is_named_and_nothing_is_proposed() {
+    for (text, what) in [
+        ("{\"ts\": 1, \"op\": \"R\"}\n{\"ts\": 2, \"op\": \"W\"}\n", "it is JSON"),
+        ("1, 53248, 0, 4096\n2, 61440, 1, 8192\n", "it is a latency log of fio"),
+        ("1, 53248, 0, 4096, 8192, 0\n2, 61440, 1, 8192, 0, 0x0001\n", "it is a latency log of fio"),
+        ("7  12:00:01.1 pread64(3, \"\"..., 4096, 8192) = 4096\n", "it is an output of strace"),
+        (
+            "\"Time of Day\",\"Process Name\",\"Operation\",\"Path\"\n1,x,ReadFile,a\n",
+            "it is a log of Process Monitor",
+        ),
+        (
+            "TIMESTAMP,ContextTokens,GeneratedTokens\n1,374,44\n2,396,109\n",
+            "it is a log of requests to a language model",
+        ),
+        ("0,a,10,120,3,get,0\n0,b,12,400,4,set,3600\n", "it is a log of a key-value store"),
+        (
+            "key,op,size,op_count,key_size\nk,GET,100,1,10\nl,SET,200,1,10\n",
+            "it is a log of a key-value store",
+        ),
+        ("PK\u{3}\u{4}rest", "it is a zip archive"),
+        ("Smart Log for NVME device:nvme0\n", "it is a report of nvme smart-log"),
+        ("version https://git-lfs.github.com/spec/v1\noid sha256:a\n", "it is a pointer of Git LFS"),
+        ("[global]\nbs=4k\n[a]\nrw=read\n", "it is a job file of fio"),
+    ] {
+        assert!(
+            problem(text).contains(what) && !problem(text).contains("columns=auto takes"),
+            "{}",
+            problem(text)
+        );
+    }
+}

@@ -57,6 +57,15 @@ const SAMPLES: &[(&str, &str)] = &[
         "419,W,8792731648,16384,1577808144360767\n419,R,0,512,1577808144360768\n419,W,512,512,1577808144360768\n419,R,0,1,1577808144370000\n",
     ),
     (
+        "xperf",
+        "BeginHeader\n DiskRead,  TimeStamp\nEndHeader\nOS Version: 6.0.6001, Trace Size: 3072KB\n\
+         DiskWriteInit,  40100,  System ( 4),  100, 0xf1\n\
+         DiskWrite,  40400,  System ( 4),  100, 0xf1, 0x1a2b000, 0x1000,  300,  0, 0x060043,  290,  Normal\n\
+         DiskRead,  50900,  sqlservr.exe (2012),  7704, 0xf2, 0x0101a2b000, 0x2000,  800,  0, 0x060043,  790\n\
+         DiskRead,  50950,  sqlservr.exe (2012),  7704, 0xf3, 0x0000a2b000, 0x2000,  10,  0, 0x060043,  7\n\
+         DiskWrite,  50960,  System ( 4),  100, 0xf4, 0x0000a2b000, 0x200,  5,  0, 0x060043,  5\n",
+    ),
+    (
         "wpa",
         "IO Type,Priority,Process,Init Time (s),Complete Time (s),Size (B),Min Offset,Disk,Count\nRead,Normal,\"a, b (4)\",0.500001,0.6,\"4,096\",0x1000,0,1\nWrite,Normal,c,0.5,0.7,512,\"0x1,0000\",0,1\nFlush,Normal,c,0.6,0.7,,,0,1\nRead,Low,c,\"1,000.5\",\"1,000.6\",1,0,0,1\n",
     ),
@@ -64,7 +73,7 @@ const SAMPLES: &[(&str, &str)] = &[
         "biosnoop",
         "TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  LAT(ms)\n0.000000    mysqld  1200  nvme0n1  W 16217088 4096 0.08\n0.000306 my sql thread 1201 nvme0n1 R 8 16384 0.69\n0.001 jbd2/vda1-8 422 nvme0n1 FF 0 0 1.11\n0.002 ? 0 nvme0n1 W 0 512 0.12\n",
     ),
-    ("coflash", "0,read,8,4096\n12,write,0,512\n13,trim,4096,8192\n20,flush,0,0\n"),
+    ("coflash", "ns,op,offset,size\n0,read,8,4096\n12,write,0,512\n13,trim,4096,8192\n20,flush,0,0\n"),
     (
         "mooncake",
         "{\"timestamp\": 0, \"input_length\": 700, \"output_length\": 50, \"hash_ids\": [5, 6]}\n{\"timestamp\": 3.5, \"hash_ids\": [6]}\n{\"timestamp\": 3.5, \"hash_ids\": []}\n{\"created_time\": 4, \"hash_ids\": [5]}\n",
@@ -100,8 +109,9 @@ fn skipping_leaves_no_trace_of_what_is_skipped() {
         let expected = parse(text, &options).unwrap();
         let mut lines: Vec<_> = text.lines().collect();
         // After the mandatory header.
-        lines.insert(1, "nonsense");
-        lines.insert(2, "99999999999999999999,9 9 9");
+        let at = lines.iter().position(|line| line.starts_with("OS Version")).unwrap_or(0) + 1;
+        lines.insert(at, "nonsense");
+        lines.insert(at + 1, "99999999999999999999,9 9 9");
         lines.push("last nonsense");
         let input = Box::new(Cursor::new(lines.join("\n")));
         let mut source = from_reader("t", input, &options).unwrap();
@@ -109,7 +119,8 @@ fn skipping_leaves_no_trace_of_what_is_skipped() {
             drain(&mut source).unwrap().iter().map(|r| (r.arrival.ns, r.offset, r.length, r.op)).collect();
         assert_eq!(got, expected, "{format}");
         let remark = source.remarks().pop().unwrap();
-        assert!(remark.starts_with("t: 3 records were skipped, the first: t:2: "), "{remark}");
+        let first = format!("t: 3 records were skipped, the first: t:{}: ", at + 1);
+        assert!(remark.starts_with(&first), "{remark}");
         let error = parse("x\ny\n", &options).unwrap_err();
         assert!(error.contains("no requests") && error.contains("2 records were skipped"), "{error}");
     }

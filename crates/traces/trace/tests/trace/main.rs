@@ -7,6 +7,7 @@ mod columns;
 mod common;
 mod door;
 mod every_format;
+mod headers;
 mod recorders;
 mod rules;
 mod split;

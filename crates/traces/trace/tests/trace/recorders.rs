@@ -25,6 +25,40 @@ type Case = (&'static str, &'static [(u64, u64, u64, Op)], &'static [&'static st
 
 const CASES: &[Case] = &[
     (
+        "ufs.txt",
+        &[
+            (0, 300 * 4096, 4096, Op::Write),
+            (2000 * US, 70 * 4096, 8192, Op::Read),
+            (3000 * US, 0, 0, Op::Flush),
+        ],
+        &["requests are taken at ufshcd_command, in blocks of 4KiB (units.address)"],
+    ),
+    (
+        "perf-calls.txt",
+        &[(0, 2048 * SECTOR, 4096, Op::Write), (100 * US, 4096 * SECTOR, 8192, Op::Read)],
+        &[],
+    ),
+    (
+        "nvme-zones.txt",
+        &[(0, 2048 * SECTOR, 4096, Op::Write)],
+        &["1 commands to zones", "1 trims have ranges that the trace does not say"],
+    ),
+    (
+        // The last one arrived 80 ms before it was complete.
+        "biosnoop-clock-latency.txt",
+        &[
+            (39_537_799_500 * US, 2048 * SECTOR, 4096, Op::Write),
+            (39_537_820_000 * US, 4096 * SECTOR, 4096, Op::Read),
+            (39_537_849_900 * US, 0, 0, Op::Flush),
+        ],
+        &["time:iso,text,skip,device,op,offset:sectors,size:bytes,latency:ms"],
+    ),
+    (
+        "xperf.csv",
+        &[(40_100 * US, 1 << 20, 4096, Op::Write), (50_100 * US, STRIDE + (2 << 20), 8192, Op::Read)],
+        &["rows of other events than DiskRead and DiskWrite are no requests", "0 is 0, 1 is 1"],
+    ),
+    (
         "biosnoop-bcc.txt",
         &[
             // By its latency the first one arrived before the recorder.
@@ -80,7 +114,7 @@ const CASES: &[Case] = &[
         ],
         &[
             "taken at nvme_setup_cmd, in blocks of 512B (units.address)",
-            "1 requests have a length of 0",
+            "1 trims have ranges that the trace does not say",
             "1 write zeroes",
             "1 nvme_admin_get_log_page, 1 nvme_complete_rq",
         ],
@@ -142,7 +176,9 @@ const CASES: &[Case] = &[
             (6 * S, 64 * MIB, 64 * MIB, Op::Read),
             (6 * S, 192 * MIB, 64 * MIB, Op::Write),
         ],
-        &["times in milliseconds since the start; blocks of 512 tokens, as the lengths of prompts tell"],
+        &[
+            "times in milliseconds since the start (units.time says another unit); blocks of 512 tokens, as the lengths",
+        ],
     ),
     (
         // 16 tokens a block: 2 MiB.
@@ -197,7 +233,7 @@ fn each_recorder_is_read_to_its_right_value_and_says_how() {
 fn an_option_without_effect_is_an_error() {
     let options = |given: &str| serde_json::from_str::<TraceOptions>(given).unwrap();
     for (name, given, key) in [
-        ("mooncake.jsonl", r#"{ "units": { "time": "1s" } }"#, "units.time"),
+        ("mooncake.jsonl", r#"{ "units": { "address": "4KiB" } }"#, "units.address"),
         ("biosnoop-bcc.txt", r#"{ "event": "issue" }"#, "event"),
         ("zones.txt", r#"{ "header_lines": 1 }"#, "header_lines"),
         ("log-writes.log", r#"{ "device_stride": "1TiB" }"#, "device_stride"),

@@ -86,7 +86,7 @@ fn devices_of_any_size_have_room_and_a_remark_says_where_they_are() {
     assert!(said.contains("(device_stride); 0 is 0, 1 is 3"), "{said}");
     // The first device has the addresses of a single device.
     assert_eq!(parse("7,1,512,r,0\n", &TraceOptions::default()).unwrap(), [(0, 512, 512, Op::Read)]);
-    assert_eq!(remarks("7,1,512,r,0\n", &TraceOptions::default()), "");
+    assert!(!remarks("7,1,512,r,0\n", &TraceOptions::default()).contains("devices"));
 }
 
 #[test]

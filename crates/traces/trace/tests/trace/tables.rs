@@ -118,7 +118,7 @@ const REFUSALS: &[Refusals] = &[
         "msr",
         "50,h,0,Read,0,1,2",
         &[
-            ("x,h,0,Read,0,1,2", "Timestamp", "\"x\" is not a decimal number"),
+            ("x,h,0,Read,0,1,2", "Timestamp", "\"x\" is not a whole number"),
             ("184467440737095517,h,0,Read,0,1,2", "Timestamp", "times 100"),
             ("49,h,0,Read,0,1,2", "Timestamp", "backwards by 100ns"),
             ("50,,0,Read,0,1,2", "Hostname", "missing"),
@@ -270,7 +270,7 @@ const REFUSALS: &[Refusals] = &[
     ),
     (
         "coflash",
-        "2000000,write,0,512",
+        "ns,op,offset,size\n2000000,write,0,512",
         &[
             ("2000000.5,write,0,512", "ns", "\"2000000.5\""),
             ("2000000,W,0,512", "op", "\"W\""),

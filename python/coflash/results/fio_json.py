@@ -10,14 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from coflash._core import CoflashError
-from coflash.files.errors import text_of
-from coflash.quantity import Unit
 from coflash.results.result import Result
-from coflash.scenario import leaf
 
 Bins = dict[int, int]
 """Requests by response time: the middle of each bin in ns, ascending, and the requests in it."""
@@ -30,7 +25,7 @@ _BIN_BITS = 6
 
 _LIMITS = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000)
 _UNITS_NS = {"ns": 1, "us": 10**3, "ms": 10**6}
-_OPERATIONS = ("read", "write", "trim")
+OPERATIONS = ("read", "write", "trim")
 
 
 def bin_of(time_ns: int) -> int:
@@ -114,14 +109,14 @@ def _whole(result: Result) -> dict[str, Any]:
 
 
 def _job(job: Mapping[str, Any], *, bins: bool) -> dict[str, Any]:
-    of_all = [bins_of(job[operation]["histogram"]) for operation in _OPERATIONS]
+    of_all = [bins_of(job[operation]["histogram"]) for operation in OPERATIONS]
     return {
         "jobname": job["name"],
         "groupid": job["phase"],
         "error": 0,
         "elapsed": -(-job["runtime_ns"] // 10**9),
         "job options": dict(job["options"]),
-        **{operation: _direction(job[operation], job["runtime_ns"], bins=bins) for operation in _OPERATIONS},
+        **{operation: _direction(job[operation], job["runtime_ns"], bins=bins) for operation in OPERATIONS},
         "sync": {"total_ios": job["flush"]["requests"], "lat_ns": _times(job["flush"], with_bins=bins)},
         "job_runtime": job["runtime_ns"] // 10**6,
         **dict(_shares(of_all)),
@@ -190,74 +185,3 @@ def _shares(of_operations: Sequence[Bins]) -> Iterator[tuple[str, dict[str, floa
             beyond = sum(n for bins in of_operations for middle, n in bins.items() if middle > lower)
             shares[">=2000"] = 100 * beyond / total
         yield f"latency_{unit}", shares
-
-
-def read_fio_json(file: str | Path) -> dict[str, Any]:
-    """Read the JSON that fio wrote.
-
-    Raises:
-        CoflashError: The file cannot be read, or holds no results of fio.
-    """
-    text = text_of(file)
-    try:
-        # fio may write warnings before the document.
-        document = json.loads(text[text.find("{") :])
-    except ValueError as error:
-        msg = f"{file}: is no JSON of fio ({error}); `fio --output-format=json --output={file} JOBS` writes it"
-        raise CoflashError(msg) from error
-    jobs = document.get("jobs") if isinstance(document, dict) else None
-    if not isinstance(jobs, list) or not jobs or not all(isinstance(job, dict) and "jobname" in job for job in jobs):
-        raise CoflashError(
-            f'{file}: is no JSON of fio: no list of "jobs" with a "jobname" each; `fio --output-format=json` writes it'
-        )
-    found: dict[str, Any] = document
-    return found
-
-
-class Row(NamedTuple):
-    """A measure of a job in two results; None for a result without it."""
-
-    job: str
-    label: str
-    unit: Unit
-    first: float | None
-    second: float | None
-
-
-_MEASURES: tuple[tuple[str, Unit, Sequence[str]], ...] = (
-    ("bandwidth", "bytes/s", ("bw_bytes",)),
-    ("requests a second", "1/s", ("iops",)),
-    ("response time, mean", "ns", ("clat_ns", "mean")),
-    ("response time, 50 %", "ns", ("clat_ns", "percentile", "50.000000")),
-    ("response time, 99 %", "ns", ("clat_ns", "percentile", "99.000000")),
-    ("response time, 99.9 %", "ns", ("clat_ns", "percentile", "99.900000")),
-)
-
-
-def beside(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield the measures of the jobs that two fio documents share by name.
-
-    Raises:
-        CoflashError: They share no job with requests.
-    """
-    found = False
-    others = {job["jobname"]: job for job in reversed(second["jobs"])}
-    for job in first["jobs"]:
-        other = others.get(job["jobname"])
-        for operation in _OPERATIONS if other else ():
-            if not (_at(job, (operation, "total_ios")) and _at(other, (operation, "total_ios"))):
-                continue
-            for label, unit, path in _MEASURES:
-                values = [_at(document, (operation, *path)) for document in (job, other)]
-                if values != [None, None]:
-                    found = True
-                    yield Row(job["jobname"], f"{operation}: {label}", unit, *values)
-    if not found:
-        names = [", ".join(dict.fromkeys(str(job["jobname"]) for job in side["jobs"])) for side in (first, second)]
-        raise CoflashError(f"no job of both has requests of the same kind: one has {names[0]}, the other {names[1]}")
-
-
-def _at(document: Any, path: Sequence[str]) -> float | None:
-    """Return the number at a path, if there is one."""
-    found = leaf(document, path)
-    return float(found) if isinstance(found, int | float) else None
