@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 
@@ -53,7 +52,7 @@ def test_an_advice_ends_with_what_its_numbers_do_not_tell(advice: coflash.Advice
     assert last.startswith("The numbers do not tell other workloads") and "tails of writes" in last
     text = "\n".join(others)
     for begin in (
-        "No sure advice, since runs are not known to be steady (see below): ",
+        "Advice: ",
         "Why, in exact shares: ",
         "Lower bound, the future known: with this cache no cooperation needs less than 0.",
         "Closed form",
@@ -150,14 +149,13 @@ def test_of_answers_that_save_alike_the_one_with_the_least_memory_is_advised(tmp
     assert "over slices of the workload and over 2 seeds" in found.sentences[0]
 
 
-def test_a_growing_cache_is_not_steady(advice: coflash.Advice) -> None:
+def test_a_warm_cache_is_steady_and_too_short_a_run_is_not_known_to_be(advice: coflash.Advice) -> None:
     assert drift(advice.tried[0].runs, advice.measure) is not None
     short = coflash.advise(OWN, out=advice.path, requests=50)
     assert "Not known to be steady: too few requests for slices; --requests 200 would tell." in short.sentences
     assert short.sentences[0].startswith("No advice: ") and not short.document()["steady"]
-    assert not advice.is_steady
+    assert advice.is_steady
     few = coflash.advise(OWN.with_({"workload.synthetic.requests": 60}), out=advice.path, requests=61)
-    assert few.longer == "--requests 240 --set workload.repeat=4"
     assert any("--requests 240 --set workload.repeat=4 would tell" in one for one in few.sentences)
 
 
@@ -213,9 +211,5 @@ def test_the_command_prints_a_table_a_picture_and_sentences(tmp_path: Path) -> N
     assert done.returncode == 0, done.stderr
     head, columns, _, first, *_ = done.stdout.splitlines()
     assert "6,000 requests" in head and "steady state" in head and "saved (%)" in columns and first.startswith("none")
-    *_, limits, told = done.stdout.splitlines()
-    assert limits.startswith("The numbers do not tell")
-    assert re.fullmatch(
-        r"This command would tell: coflash advise \S+own.toml --requests 6000 -o .* --requests \d+.*", told
-    )
+    assert done.stdout.splitlines()[-1].startswith("The numbers do not tell")
     assert "<svg" in picture.read_text("utf-8")

@@ -14,9 +14,8 @@ from coflash import CoflashError
 from coflash.quantity import parsed
 from coflash.results import why
 from coflash.results.why import shapley, whys
-from coflash.sweep import sized as sizes
+from coflash.sweep import size as sizes
 from coflash.sweep.answers import vary_of
-from coflash.sweep.question import Question
 from processes import coflash as command
 from sweeps import SMALL
 
@@ -70,20 +69,22 @@ def test_the_answer_is_the_cheapest_device_that_meets_the_goals(trace: Path, tmp
     assert found.steps["more cache"].is_met and found.steps["more cache"].cost > found.answer.cost
     before = found.answer.point.jobs[0].scenario.to_dict()["precondition"]
     assert before["until_steady"] and before["through_caches"]
+    assert any("Then its requests went through caches" in note for note in found.notes())
+    for name, one in found.steps.items():
+        (said,) = re.findall(rf"a step {name} \([^)]*\) (.*?) for \$", found.sentences[1])
+        assert said.startswith("gives " if one.is_met else "breaks "), "each goal that a neighbour breaks is named"
     # The parts of the difference between schemes add up, for each measure that was asked for.
     (reason,) = found.whys["waf_host"]
     assert sum(one.mean or 0.0 for one in reason.shares.values()) == pytest.approx(
         (reason.whole.mean or 0.0) - (reason.base.mean or 0.0)
     )
-    first, second, rests, last = found.sentences
+    first, second, last = found.sentences
     assert first.startswith(str(found.answer)) and "over 2 seeds" in first
     assert second.startswith("waf_host<1.0 binds; a step less cache (")
     assert "from none (a cache without cooperation) to cdm WAF, by host writes changes from " in second
-    assert "cache sizes to a page; spare space 7% … 56%" in first and "from its bound" in first
-    assert "over 2 seeds and 4 rounds of the trace" in first
-    assert "exported" in rests and "rated for " in rests and "$/GiB" in rests and "assumed prices" in rests
+    assert "cache sizes in steps of about 20 %, of about 5 % where it is cheapest" in first
     at, less = ((parsed(one.place[0]) or (0.0, ""))[0] for one in (found.answer, found.steps["less cache"]))
-    assert at - less <= max(2**12, 0.06 * at), "no smaller cache is left to try"
+    assert at - less <= max(2**18, 0.06 * at), "no smaller cache is left to try"
     assert "(open loop)" in last and "tails" in last and "warmed up" in last and "none was fitted" in last
     assert found.draw("pdf").startswith(b"%PDF")
     # It is a sweep: its runs are read as those of any other, and none is repeated.
@@ -102,7 +103,7 @@ def test_a_goal_out_of_reach_ends_in_the_nearest_device_and_status_1(
         "size", str(trace), "--goal", "response.p99<1ns", "--drive", str(file), "--seeds", "1", "-o", str(out)
     )
     assert done.returncode == 1, done.stderr
-    assert "to a page" in done.stdout and "meets response.p99<1ns; the nearest is" in done.stdout
+    assert "in steps of about 20 %" in done.stdout and "meets response.p99<1ns; the nearest is" in done.stdout
     assert (out / "why.pdf").is_file() and (out / "report.html").is_file()
     assert json.loads((out / sizes.Sizing.DOCUMENT).read_text("utf-8"))["met"] is False
     assert '"target":"cdm"' in (out / "report.html").read_text("utf-8"), "the report begins with the answer's scheme"
@@ -118,16 +119,14 @@ def test_a_device_that_cannot_keep_up_with_the_trace_is_driven_in_a_closed_loop(
     slow = DRIVE.with_({"timing.page_program": "9ms"})
     found = coflash.size(trace, "waf_host<9", drive=slow, out=tmp_path, seeds=1)
     assert "closed loop): the device does not keep up" in found.how[1]
-    assert "the trace's times are ignored" in found.sentences[3]
-    with pytest.raises(CoflashError, match="a closed loop has not: the device does not keep up"):
-        coflash.size(trace, "endurance.life_years>5", drive=slow, out=tmp_path, seeds=1)
+    assert "the trace's times are ignored" in found.sentences[2]
 
 
-def test_where_more_makes_a_goal_worse_a_grid_is_run(trace: Path, tmp_path: Path) -> None:
+def test_where_more_makes_a_goal_worse_the_tuner_searches(trace: Path, tmp_path: Path) -> None:
     # A lower bound of what is written below the cache is a goal that a cache breaks.
     found = coflash.size(trace, "ftl_writes>8000", drive=DRIVE, out=tmp_path, seeds=1)
     assert found.answer.is_met
-    assert "coarse grid" in found.how[2]
+    assert "Optuna" in found.how[2]
 
 
 def test_a_scheme_that_won_is_explained_and_the_end_of_the_spare_space_that_was_tried_is_told(
@@ -211,55 +210,9 @@ def test_a_flash_cache_before_disks_is_sized_at_the_times_of_a_trace_that_comes_
         "No goal binds: no smaller device was tried; from fp-fcl"
     )
     assert "from rw-fcl to op-fcl response, mean changes from " in found.sentences[1]
-    fixed = {**tier, "drive": coflash.Scenario.load("opfcl-config1").with_({"hybrid.scheme": "rw-fcl"})}
-    second = coflash.size("oltp-like", "response.mean<20ms", **fixed).sentences[1]
-    assert re.search(
-        "; under fp-fcl in place of rw-fcl it is .* ms: --over hybrid.scheme=rw-fcl,fp-fcl tries both", second
-    )
 
 
 def test_the_reasons_of_a_device_without_a_cache_name_the_cache_that_they_are_of(trace: Path, tmp_path: Path) -> None:
     found = coflash.size(trace, "waf_host<99", drive=DRIVE, out=tmp_path, seeds=1)
     assert str(found.answer).startswith("no cache")
     assert re.search(r"; with \d\S+ [MK]iB of cache, from none ", found.sentences[1])
-
-
-def test_an_answer_that_another_round_of_the_trace_changes_is_not_sure_and_the_command_that_would_tell_is(
-    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    over = {"cache.size": "4MiB", "ftl.spare.share": "28%", "cooperation": ["none"]}
-    asked: dict[str, Any] = {"drive": DRIVE, "over": over, "seeds": 1}
-    sure = coflash.size(trace, "waf_host<9", **asked, out=tmp_path / "sure")
-    assert not sure.longer and sure.document()["sure"] and sure.sentences[0].startswith("4 MiB cache")
-    # The interval has what the same device does over four rounds.
-    number, later = sure.answer.bounded[0], sure.later[0]
-    assert number.mean is not None and later is not None and abs(later / number.mean - 1) < 0.05
-    monkeypatch.setattr(Question, "warmed", lambda question: question)
-    cold = coflash.size(trace, "waf_host<9", **asked, out=tmp_path / "cold")
-    assert cold.sentences[0].startswith("No sure answer: over 4 rounds of the trace WAF, by host writes goes from ")
-    assert cold.longer == "--set workload.repeat=4" and not cold.document()["sure"]
-
-
-def test_a_neighbour_is_told_with_each_goal_that_it_breaks_and_the_notes_of_the_runs_are_shown(
-    trace: Path, tmp_path: Path
-) -> None:
-    over = {"cache.size": "512KiB,1MiB,2MiB", "ftl.spare.share": "14%,28%,40%", "cooperation": ["none"]}
-    found = coflash.size(trace, ["waf_host<1.3"], dwpd=0.01, years=7, drive=DRIVE, over=over, out=tmp_path, seeds=2)
-    assert [goal.text for goal in found.goals] == ["waf_host<1.3", "endurance.drive_writes_per_day>0.01"]
-    assert found.scenario.to_dict()["endurance"]["warranty_years"] == 7
-    for name, one in found.steps.items():
-        (said,) = re.findall(rf"a step {name} \([^)]*\) (.*?) for \$", found.sentences[1])
-        assert ("breaks" in said) == (not one.is_met), said
-    assert any("Then its requests went through caches" in note for note in found.notes())
-
-
-def test_prices_are_of_a_cell_and_a_margin_asks_for_more(trace: Path, tmp_path: Path) -> None:
-    assert "flash.size*0.24 $/GiB" in sizes.prices(DRIVE)
-    assert "flash.size*0.06 $/GiB" in sizes.prices(DRIVE.with_({"flash.cell": "qlc"}))
-    over = {"cache.size": "1MiB", "ftl.spare.share": "28%", "cooperation": ["none"]}
-    asked: dict[str, Any] = {"drive": DRIVE, "over": over, "seeds": 1, "out": tmp_path}
-    more = coflash.size(trace, "waf_host<9", margin="25%", **asked)
-    assert more.scenario.to_dict()["replay"]["time_scale"] == pytest.approx(0.8)
-    assert "With a margin of 25.0" in more.how[0]
-    with pytest.raises(CoflashError, match='margin: "much" was given'):
-        coflash.size(trace, "waf_host<9", margin="much", **asked)

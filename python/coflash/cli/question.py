@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +31,7 @@ from coflash.sweep.finding import Finding, say
 from coflash.sweep.fleet import By
 
 if TYPE_CHECKING:
-    from coflash.sweep.sized import Sizing
+    from coflash.sweep.size import Sizing
 
 
 def sweep(
@@ -100,12 +98,9 @@ def tune(
 
 def size(
     trace: list[str],
-    goal: list[str] | None = None,
-    dwpd: float | None = None,
-    years: int | None = None,
-    margin: str = "0%",
+    goal: list[str],
     read: list[str] | None = None,
-    cost: str | None = None,
+    cost: str = "cache.size*3 $/GiB + flash.size*0.08 $/GiB",
     drive: str = "demo",
     over: list[str] | None = None,
     assignments: list[str] | None = None,
@@ -121,10 +116,7 @@ def size(
         trace: `TRACE|WORKLOAD...` The trace, or its files in order; or a generator or preset that is written as one:
             jesd219.
         goal: `--goal MEASURE<VALUE` A bound. May be repeated.
-        dwpd: `--dwpd N` Drive writes a day that the device must stand, as a goal.
-        years: `--years N` The years of warranty over which it must.
-        margin: `--margin SHARE` Hold the goals under as much more: 20%.
-        cost: `--cost KEY*PRICE+…` The cost to minimise; by default 3 $/GiB of cache, and flash by its cell.
+        cost: `--cost KEY*PRICE+…` The cost to minimise.
         drive: `--drive NAME|FILE` A drive's scenario.
         over: `--over KEY=VALUES` More choices: gc.victim=greedy,fifo. May be repeated.
         seeds: `--seeds N 1..` Seeds of the answer, its neighbours and its reasons.
@@ -260,5 +252,3 @@ def _show(finding: Finding, measures: Sequence[str], written: Sequence[str], con
     for table in finding.tables(*measures):
         show_table(table, console=console)
     show(*written, *finding.said(*measures))
-    if finding.longer:
-        show(say("whole command", command=f"{shlex.join(['coflash', *sys.argv[1:]])} {finding.longer}"))

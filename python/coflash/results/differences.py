@@ -20,9 +20,6 @@ SEEDS_OF_A_TRACE = (
     "Intervals over seeds of a replayed trace cover preconditioning and random choices of the simulator only: the "
     "trace is the same in every run. How far a measure varies within it: coflash compare RUN RUN --intervals."
 )
-SAME_SEEDS = (
-    "Seeds change nothing here: all runs of a point have equal numbers, which tells nothing of how sure they are."
-)
 OF_BINS = (
     "Percentiles are ends of bins up to 0.1 % of a value wide; intervals over seeds are wider by it on both sides."
 )
@@ -121,12 +118,8 @@ def _by_slices(measure: Measure, pairs: Sequence[tuple[Result, Result]]) -> Inte
 
 def notes_on_seeds(results: Results, measures: Iterable[Measure]) -> list[str]:
     """State what intervals over seeds cover, if there are several seeds: of percentiles, and of a replayed trace."""
-    points = [runs for runs in results.of_one_point() if len(runs) > 1]
-    if not points:
+    if not any(len(runs) > 1 for runs in results.of_one_point()):
         return []
-    of_points = [[results.document(run)["metrics"] for run in runs] for runs in points]
-    if all(one == first for first, *others in of_points for one in others):
-        return [SAME_SEEDS]
     notes = [OF_BINS] if any(measure.bin_width for measure in measures) else []
     return [*notes, SEEDS_OF_A_TRACE] if results.is_replayed else notes
 

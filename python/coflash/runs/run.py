@@ -21,7 +21,7 @@ from coflash.runs.checkpoint import Checkpoint
 from coflash.runs.inputs import credited, own_files
 from coflash.runs.warm import Warm
 from coflash.scenario import Scenario, ScenarioLike
-from coflash.trace import Paths, Progress, check_columns, paths
+from coflash.trace import Paths, Progress, paths
 
 
 def run(
@@ -166,9 +166,7 @@ class _Read(NamedTuple):
         workload = scenario.to_dict()["workload"]
         given = paths(trace) or workload["trace"]
         sources = given or own_files(workload)
-        local = [fetched(source) for source in sources]
-        check_columns(local, workload["trace_options"])
-        return cls(sources, local, not given)
+        return cls(sources, [fetched(source) for source in sources], not given)
 
     def by(self, scenario: Scenario) -> Scenario:
         """Return the scenario that reads the local files in their place."""

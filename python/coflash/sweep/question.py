@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from coflash.sweep import swept
 from coflash.sweep.design import Assignment
 from coflash.sweep.engine import On, Place
 from coflash.sweep.goal import Condition, Goal
-from coflash.sweep.plan import Plan, Point, refusal
+from coflash.sweep.plan import Plan, Point
 from coflash.terminal import errors
 from coflash.trace import Paths
 
@@ -51,11 +52,10 @@ class Question:
 
     def warmed(self) -> Question:
         """Return the question on devices that its requests warm up until steady, and caches where that is possible."""
-        for keys in (("until_steady", "through_caches"), ("until_steady",)):
-            scenario = self.scenario.with_({f"precondition.{key}": True for key in keys})
-            if not refusal(scenario, ()):
-                break
-        return replace(self, scenario=scenario)
+        warm = self.scenario.with_({"precondition.until_steady": True})
+        with suppress(CoflashError):  # those of a host begin empty
+            warm = warm.with_({"precondition.through_caches": True})
+        return replace(self, scenario=warm)
 
     def point(self, settings: Assignment, seeds: int | Sequence[int] = 1) -> Point:
         """Return the point of some settings, with a run for each seed."""

@@ -16,7 +16,7 @@ Examples:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,7 +26,6 @@ from coflash.files.atomic_write import check_file, write_file
 from coflash.files.kinds import LIKE, LIKE_HEAD, TRACE
 from coflash.lookup import no_such
 from coflash.policies import policies
-from coflash.quantity import counted, show
 from coflash.scenario import Scenario, toml_value
 from coflash.table import Table
 from coflash.trace.frame import Frame, LazyFrame, columns_of, is_frame, kept
@@ -47,8 +46,6 @@ SIMULATED_PAGES = 131_072
 WORKLOADS = ("workload.synthetic.generator", "workload.preset")
 """The families of policies whose members are workloads."""
 _NO_OPTIONS: Options = {}
-_LOOKED_AT, _MEAN_MAX = 256, 64 << 20
-"""The requests of which the mean length is looked at, and the most that it may be."""
 
 
 def info(
@@ -84,27 +81,9 @@ def info(
     Raises:
         CoflashError: The trace cannot be read, or `page` or `sample` is invalid.
     """
-    check_columns(paths(trace), options)
     # Both are texts, even if they look like numbers.
     what = {"page": toml_value(page), "sample": toml_value(str(sample)), "trims": toml_value(trims)}
     return TraceInfo(_core.trace_info(paths(trace), settings_of(options), what, progress))
-
-
-def check_columns(files: Sequence[str], options: Options) -> None:
-    """Check that columns which somebody named are no others: of the first requests, a mean beyond any drive's is none.
-
-    Raises:
-        CoflashError: The requests are too long.
-    """
-    if not (columns := options.get("columns")) or "-" in files:
-        return
-    lengths = _core.trace_head(files, settings_of(options), _LOOKED_AT)["length_bytes"]
-    if len(lengths) and (mean := float(lengths.mean())) > _MEAN_MAX:
-        requests = counted(len(lengths), "request")
-        msg = f"columns: with {columns} the first {requests} have {show(mean, 'bytes')} on average"
-        raise CoflashError(
-            f"{msg}; up to {show(_MEAN_MAX, 'bytes')} is allowed: are offset and size the other way round?"
-        )
 
 
 def miss_ratio_curves(
