@@ -173,9 +173,9 @@ class Sizing(Kept):
                 size = _cache(one.place[0]) if name.endswith("cache") else one.spare
                 by, broken = one.cost - self.answer.cost, [at for at, each in enumerate(one.excess) if each > 0]
                 shown = [(self.goals[at], one.bounded[at].mean) for at in broken or [place]]
-                values = [show(mean, goal.measure.unit, bound if goal is binding else None) for goal, mean in shown]
+                numbers = [show(mean, goal.measure.unit, bound if goal is binding else None) for goal, mean in shown]
                 named = [say("breaks", goal=goal.text) if broken else say("gives") for goal, _ in shown]
-                value = " and ".join(name + value for name, value in zip(named, values, strict=True))
+                value = " and ".join(name + number for name, number in zip(named, numbers, strict=True))
                 price = f"{priced(abs(by))} {'more' if by >= 0 else 'less'}"
                 parts.append(say("step", step=name, size=size, value=value, price=price))
         share, _ = parsed(self.answer.spare) or (0.0, "")
