@@ -86,8 +86,9 @@ pub(crate) struct Channels {
     /// Whether an operation joins the queue of its die only when it may begin.
     serves_ready: bool,
     buffer: PageBuffer<OpId>,
-    /// Pages on their way from die to die. Whole victims wait for room: their reads are in no other table.
-    copies: PageBuffer<Operation>,
+    /// Pages on their way from die to die: whole victims wait for room. `decode` after its read a page may be programmed.
+    copies: PageBuffer<OpId>,
+    decode: Duration,
     unended: [Unended; Awaited::COUNT],
     /// The array times of the programs into each row that have not begun.
     rows: Vec<VecDeque<Duration>>,
@@ -107,6 +108,11 @@ impl Channels {
     pub(crate) fn new(channel_of_server: Vec<u32>, timing: &Timing) -> Self {
         let buses = channel_of_server.iter().max().map_or(0, |last| last + 1);
         let servers = channel_of_server.len() as u32;
+        let (overtaken_max, suspend_overhead) = match timing.read_priority {
+            ReadPriority::None => (None, None),
+            ReadPriority::Overtake { overtaken_max } => (Some(overtaken_max), None),
+            ReadPriority::Suspend { overtaken_max, overhead } => (Some(overtaken_max), Some(overhead)),
+        };
         let server = |channel| Server {
             channel,
             queue: Queue::default(),
@@ -121,19 +127,12 @@ impl Channels {
             operations: Operations::default(),
             servers: channel_of_server.into_iter().map(server).collect(),
             buses: vec![Bus::default(); buses as usize],
-            overtaken_max: match timing.read_priority {
-                ReadPriority::None => None,
-                ReadPriority::Overtake { overtaken_max } | ReadPriority::Suspend { overtaken_max, .. } => {
-                    Some(overtaken_max)
-                }
-            },
-            suspend_overhead: match timing.read_priority {
-                ReadPriority::Suspend { overhead, .. } => Some(overhead),
-                ReadPriority::None | ReadPriority::Overtake { .. } => None,
-            },
+            overtaken_max,
+            suspend_overhead,
             serves_ready: false,
             buffer: PageBuffer::new(0, Duration::ZERO),
             copies: PageBuffer::new(0, Duration::ZERO),
+            decode: Duration::ZERO,
             unended: Default::default(),
             rows: Vec::new(),
             issued: 0,
@@ -150,9 +149,10 @@ impl Channels {
         self.buffer = buffer;
     }
 
-    /// Let dies serve what may begin, with room for this many pages on their way from die to die.
-    pub(crate) fn serve_ready(&mut self, copies: u32) {
-        (self.serves_ready, self.copies) = (true, PageBuffer::new(copies, Duration::ZERO));
+    /// Let dies serve what may begin, with room for this many pages on their way from die to die, which take `decode` in between.
+    pub(crate) fn serve_ready(&mut self, copies: u32, decode: Duration) {
+        (self.serves_ready, self.copies, self.decode) =
+            (true, PageBuffer::new(copies, Duration::ZERO), decode);
     }
 
     /// Record the ends of operations from now on.
@@ -209,14 +209,8 @@ impl Channels {
         self.servers[server].queue.is_empty()
     }
 
-    #[inline(always)]
-    pub(crate) fn issue(&mut self, server: usize, phases: &Phases, after: When) -> OpId {
-        let operation = self.operation(server, phases, 1);
-        self.begin(operation, after)
-    }
-
-    /// As `issue`, for a program into a row of pages that are programmed in their order, whatever is programmed first: the array time
-    /// of a program is that of its place, not of its page.
+    /// Issue an operation. A program may be into a row of pages that are programmed in their order, whatever is programmed first: its
+    /// array time is that of its place, not of its page.
     #[inline(always)]
     pub(crate) fn issue_into(
         &mut self,
@@ -240,14 +234,11 @@ impl Channels {
 
     /// Issue equal operations, one after another.
     pub(crate) fn issue_run(&mut self, server: usize, phases: &Phases, count: u32, after: When) {
-        if self.overtaken_max.is_none() {
-            let operation = self.operation(server, phases, count);
+        // With priority a read may go between any two.
+        let (operations, times) = if self.overtaken_max.is_none() { (1, count) } else { (count, 1) };
+        for _ in 0..operations {
+            let operation = self.operation(server, phases, times);
             self.begin(operation, after);
-        } else {
-            // A read may go between any two.
-            for _ in 0..count {
-                self.issue(server, phases, after);
-            }
         }
     }
 
@@ -265,7 +256,7 @@ impl Channels {
     /// Let an operation of a die begin after a moment.
     #[inline(always)]
     fn begin(&mut self, operation: Operation, after: When) -> OpId {
-        let Operation { server, is_urgent, .. } = operation;
+        let Operation { server, is_urgent, issued, .. } = operation;
         let id = self.operations.add(Operation { ready: after.known(), ..operation });
         if let Some(before) = after.op {
             self.operations.follow(before, Follower::Operation(id, after.ns));
@@ -273,7 +264,7 @@ impl Channels {
         match (self.serves_ready || is_urgent, after.known()) {
             (false, _) => {
                 let server = server.expect("it is an operation of a die");
-                self.servers[server as usize].queue.push(id);
+                self.servers[server as usize].queue.push(issued, id);
                 self.engage(server);
             }
             (true, Some(at)) => self.join_at(id, at),
@@ -291,7 +282,7 @@ impl Channels {
     pub(crate) fn run(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
         let before = finished.len();
         let until = key(until, u64::MAX);
-        while self.next_key() <= until && self.step(finished) {
+        while self.step_before(until, finished) {
             if finished.len() > before {
                 return false;
             }
@@ -306,35 +297,37 @@ impl Channels {
 
     #[inline]
     pub(crate) fn next_event(&self) -> Option<Time> {
-        Some(self.next_key()).filter(|&key| key != NONE).map(time_of)
+        let next = self.events.first().1.min(self.next_apart());
+        (next != NONE).then(|| time_of(next))
     }
 
     /// Whether no event but that of `server` comes now.
     #[inline(always)]
     fn is_last_of_now(&self, server: u32) -> bool {
-        let apart = self.events_apart.peek().map_or(NONE, |&Reverse((key, _))| key);
-        time_of(self.events.least_without(server).min(apart)) > self.now
+        time_of(self.events.least_without(server).min(self.next_apart())) > self.now
     }
 
-    /// The key of the next event, or [`NONE`].
+    /// The key of the next event that belongs to no die, or [`NONE`].
     #[inline(always)]
-    fn next_key(&self) -> u128 {
-        let (_, of_die) = self.events.first();
-        self.events_apart.peek().map_or(of_die, |&Reverse((apart, _))| apart.min(of_die))
+    fn next_apart(&self) -> u128 {
+        self.events_apart.peek().map_or(NONE, |&Reverse((key, _))| key)
     }
 
-    // Part of the loop of `run`, where most events are.
-    #[inline(always)]
+    /// Process the next event. Returns false if there is none.
     pub(crate) fn step(&mut self, finished: &mut Vec<Finished>) -> bool {
-        let (server, key) = self.events.first();
-        if let Some(&Reverse((apart, event))) = self.events_apart.peek()
-            && apart < key
-        {
-            self.step_apart(time_of(apart), event, finished);
-            return true;
-        }
-        if key == NONE {
+        self.step_before(NONE, finished)
+    }
+
+    /// As [`step`](Self::step), if the key of the event is less than `until`.
+    #[inline(always)]
+    fn step_before(&mut self, until: u128, finished: &mut Vec<Finished>) -> bool {
+        let ((server, key), apart) = (self.events.first(), self.next_apart());
+        if key.min(apart) >= until {
             return false;
+        }
+        if apart < key {
+            self.step_apart(finished);
+            return true;
         }
         self.now = time_of(key);
         let die = &self.servers[server as usize];
@@ -354,16 +347,16 @@ impl Channels {
             Step::End => self.end(server, finished),
         }
         // Most events are replaced by the next one of the same die.
-        if order_of(self.events.first().1) == order_of(key) {
+        if self.events.first().1 == key {
             self.events.set(server, NONE);
         }
         true
     }
 
     #[inline(never)]
-    fn step_apart(&mut self, at: Time, event: Apart, finished: &mut Vec<Finished>) {
-        self.events_apart.pop();
-        self.now = at;
+    fn step_apart(&mut self, finished: &mut Vec<Finished>) {
+        let Reverse((key, event)) = self.events_apart.pop().expect("there is one");
+        self.now = time_of(key);
         match event {
             Apart::Join(operation) => self.join(operation),
             Apart::Room => {
@@ -403,9 +396,7 @@ impl Channels {
 
     fn pass_bus_on(&mut self, bus: usize) {
         match self.buses[bus].waiting.pop_front() {
-            Some(next) => {
-                self.schedule(self.servers[next as usize].phases.bus, next, Step::BusDone);
-            }
+            Some(next) => self.schedule(self.servers[next as usize].phases.bus, next, Step::BusDone),
             None => self.buses[bus].taken = false,
         }
     }
@@ -422,14 +413,18 @@ impl Channels {
             return self.start(server);
         }
         let id = die.queue.current.expect("an operation ends");
-        self.note_end(id, self.now);
-        let Operation { awaited, number, .. } = self.operations[id];
-        if let Some(awaited) = awaited {
-            self.end_awaited(awaited, number, finished);
+        let Operation { awaited, number, target, .. } = self.operations[id];
+        if target.is_some() {
+            self.program_copy(id);
+        } else {
+            self.note_end(id, self.now);
+            if let Some(awaited) = awaited {
+                self.end_awaited(awaited, number, finished);
+            }
+            self.go_on(self.operations[id].follower, self.now, finished);
+            self.operations.remove(id);
         }
-        self.go_on(self.operations[id].follower, self.now, finished);
         self.servers[server as usize].queue.current = None;
-        self.operations.remove(id);
         self.engage(server);
     }
 
@@ -462,10 +457,9 @@ impl Channels {
             }
             Follower::Room(ns) => self.drained(at + Duration { ns }),
             Follower::Copied => {
-                if let Some(read) = self.copies.give() {
-                    self.operations.prefetch_follower(&read);
-                    let read = self.operations.add(read);
-                    self.keep(read, at, finished);
+                if let Some(copy) = self.copies.give() {
+                    self.copies.next().into_iter().for_each(|&next| self.operations.prefetch(next));
+                    self.keep(copy, at, finished);
                 }
             }
             Follower::Told(tag, ns) => finished.push(Finished { tag, at: at + Duration { ns } }),
@@ -480,7 +474,8 @@ impl Channels {
         };
         let operation = &mut self.operations[next];
         if let Some(ready) = operation.ready {
-            if let Some(row) = operation.row.take() {
+            if let (Some(row), None) = (operation.row, operation.target) {
+                operation.row = None;
                 let finish = self.rows[row as usize].pop_front().expect("as many as there are programs");
                 operation.phases = Phases::new(operation.phases.array, operation.phases.bus, finish);
             }
@@ -496,26 +491,21 @@ impl Channels {
 
     /// Schedule the next event of a die, in place of a pending one.
     fn schedule(&mut self, span: Duration, server: u32, step: Step) {
-        self.scheduled += 1;
+        self.scheduled += self.events.unit();
         let at = self.now + span;
         self.servers[server as usize].event = (at, step);
         self.events.set(server, key(at, self.scheduled));
     }
 
     fn schedule_apart(&mut self, at: Time, event: Apart) {
-        self.scheduled += 1;
+        self.scheduled += self.events.unit();
         self.events_apart.push(Reverse((key(at, self.scheduled), event)));
     }
 }
 
-/// The key of an event: its time, and in the low bits the order of scheduling.
+/// The key of an event: its time, and in the low bits the order of scheduling. Below these a die's events have its number.
 fn key(at: Time, order: u64) -> u128 {
     u128::from(at.ns) << 64 | u128::from(order)
-}
-
-/// The order of scheduling in a [`key`]: no two events share it.
-fn order_of(key: u128) -> u64 {
-    key as u64
 }
 
 /// The time of a [`key`].

@@ -43,6 +43,11 @@ impl<W> PageBuffer<W> {
         next
     }
 
+    /// Who waits longest.
+    pub(crate) fn next(&self) -> Option<&W> {
+        self.waiting.front()
+    }
+
     /// The time at which a page that is in flash at `at` has left the buffer.
     pub(crate) fn drained_at(&mut self, at: Time) -> Time {
         if self.page_drain > Duration::ZERO {

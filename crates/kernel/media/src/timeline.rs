@@ -76,6 +76,8 @@ pub struct Timeline {
     by_pages_per_server: Divisor,
     /// The number of planes over which the pages of a block are striped; 1 if each block is in one plane.
     stripe_planes: u32,
+    /// The server of each of these planes. The stripe goes round the dies first.
+    stripe: Vec<u32>,
     /// The blocks of each of these planes that are erased together.
     stripe_blocks: u32,
     /// The number of erases of blocks up to the last one of each superblock.
@@ -140,6 +142,7 @@ impl Timeline {
             planes: timing.planes,
             by_pages_per_server: Divisor::new(pages_per_server),
             stripe_planes: 1,
+            stripe: Vec::new(),
             stripe_blocks: 1,
             erased: Vec::new(),
             timing: timing.clone(),
@@ -174,9 +177,14 @@ impl Timeline {
     pub fn with_superblocks(self, blocks: u32, copies: Option<u32>) -> Self {
         let units = (self.geometry.blocks_per_plane / blocks) as usize;
         let copies = copies.unwrap_or(COPIES_PER_DIE * self.servers.free_at.len() as u32);
-        let (stripe_planes, stripe_blocks, erased) = (self.geometry.planes(), blocks, vec![0; units]);
-        let mut timeline = Self { stripe_planes, stripe_blocks, erased, ..self.by_events() };
-        timeline.servers.channels.serve_ready(copies);
+        let (dies, planes) = (self.geometry.dies(), self.geometry.planes_per_die);
+        let stripe = (0..dies * planes).map(|plane| match self.planes {
+            Planes::Serial => plane % dies,
+            Planes::Parallel => plane % dies * planes + plane / dies,
+        });
+        let (stripe, stripe_planes, erased) = (stripe.collect(), dies * planes, vec![0; units]);
+        let mut timeline = Self { stripe, stripe_planes, stripe_blocks: blocks, erased, ..self.by_events() };
+        timeline.servers.channels.serve_ready(copies, timeline.costs.ecc_decode);
         timeline
     }
 
@@ -260,16 +268,7 @@ impl Timeline {
         if self.stripe_planes == 1 {
             self.by_pages_per_server.divide(page.get()) as usize
         } else {
-            self.server_of_plane(page.get() % self.stripe_planes)
-        }
-    }
-
-    /// The server of a plane of the stripe; the stripe goes round the dies first.
-    fn server_of_plane(&self, plane: u32) -> usize {
-        let (die, plane) = (plane % self.geometry.dies(), plane / self.geometry.dies());
-        match self.planes {
-            Planes::Serial => die as usize,
-            Planes::Parallel => (die * self.geometry.planes_per_die + plane) as usize,
+            self.stripe[(page.get() % self.stripe_planes) as usize] as usize
         }
     }
 
@@ -420,12 +419,12 @@ impl Flash for Timeline {
         self.operations.reads_pages += 1;
         self.operations.programs_pages += 1;
         let done = if self.stripe_planes > 1 && source != target {
-            let (read, into) = (*self.read_costs(from), self.costs_of(to).into[oob.mode as usize]);
+            let (read, program) = (*self.read_costs(from), self.costs_of(to).into[oob.mode as usize].program);
             self.operations.transfers_pages += 2;
-            let program = self.drawn(into.program);
+            let program = self.drawn(program);
             let erases = self.erased[self.erase_unit(to)];
             let steps = [(source, &read), (target, &program)];
-            self.servers.copy_across(steps, self.row(to), self.costs.ecc_decode, cause, after, erases)
+            self.servers.copy_across(steps, self.row(to), cause, after, erases)
         } else {
             let mut phases = self.copy_costs(from, to, oob.mode);
             if self.pages_differ() {
@@ -567,8 +566,8 @@ impl Timeline {
         }
         let mut done = None;
         for block in 0..self.stripe_blocks * self.stripe_planes {
-            let plane = block % self.stripe_planes;
-            let erased = self.servers.issue(self.server_of_plane(plane), &self.costs.erase, cause, after);
+            let server = self.stripe[(block % self.stripe_planes) as usize] as usize;
+            let erased = self.servers.issue(server, &self.costs.erase, cause, after);
             self.servers.note(erased, Awaited::Erase);
             done = Some(match done {
                 None => erased,

@@ -1,7 +1,7 @@
 //! A tournament tree: the least of one key a player (Knuth, The Art of Computer Programming 3, 5.4.1).
 //!
-//! Each match names its winner, so a new key is compared once on each level. A heap of as many
-//! entries moves them twice for an event that comes and goes, and guesses where they go.
+//! A match keeps the keys of both sides, which name their players in the low bits: a new key is compared once on each level. A
+//! heap of as many entries moves them twice for an event that comes and goes, and guesses where they go.
 
 use coflash_base::Save;
 use std::hint::select_unpredictable;
@@ -9,59 +9,56 @@ use std::hint::select_unpredictable;
 /// The key of a player that has none: it never wins.
 pub(crate) const NONE: u128 = u128::MAX;
 
-/// The keys of some players, and who has the least. Memory: 24 bytes a player, for the next power of two of players.
+/// The keys of some players, and who has the least. Memory: 32 bytes a player, for the next power of two of players.
 #[derive(Clone, Debug, Save)]
 pub(crate) struct Tournament {
-    keys: Vec<u128>,
-    /// The winner of each match: match 1 is the final, the winners of `2 * n` and `2 * n + 1` play match `n`. The last half
-    /// are the players themselves.
-    winners: Vec<u32>,
+    /// The keys of both sides of each match, with their players: match 1 is the final, the winners of `2 * n` and `2 * n + 1` play
+    /// match `n`. The last half of the sides are the players themselves; the second of match 0 is the winner of all.
+    matches: Vec<[u128; 2]>,
 }
 
 impl Tournament {
     /// Create a tournament of players without keys.
     pub(crate) fn new(players: u32) -> Self {
-        let leaves = players.next_power_of_two();
-        let mut winners: Vec<u32> = (0..2 * leaves).map(|node| node % leaves).collect();
-        for node in (1..leaves as usize).rev() {
-            winners[node] = winners[2 * node];
-        }
-        Self { keys: vec![NONE; leaves as usize], winners }
+        Self { matches: vec![[NONE; 2]; players.next_power_of_two() as usize] }
+    }
+
+    /// The number of which all keys are multiples, but [`NONE`]: the bits below name players.
+    #[inline(always)]
+    pub(crate) fn unit(&self) -> u64 {
+        self.matches.len() as u64
     }
 
     /// Give a player another key; [`NONE`] takes its key away.
     #[inline]
     pub(crate) fn set(&mut self, player: u32, key: u128) {
-        self.keys[player as usize] = key;
-        let (mut winner, mut least) = (player, key);
-        let mut node = self.keys.len() + player as usize;
-        while node > 1 {
-            let other = self.winners[node ^ 1];
-            let key = self.keys[other as usize];
+        let mut least = key | u128::from(player);
+        let mut side = self.matches.len() + player as usize;
+        self.matches[side / 2][side % 2] = least;
+        while side > 1 {
+            let [one, other] = self.matches[side / 2];
             // Nobody can guess who wins.
-            let is_less = key < least;
-            winner = select_unpredictable(is_less, other, winner);
-            least = select_unpredictable(is_less, key, least);
-            node /= 2;
-            self.winners[node] = winner;
+            least = select_unpredictable(one < other, one, other);
+            side /= 2;
+            self.matches[side / 2][side % 2] = least;
         }
     }
 
-    /// The player with the least key, and its key; [`NONE`] if there is no player with a key.
+    /// The player with the least key, and its key with the player in it; [`NONE`] if there is no player with a key.
     #[inline(always)]
     pub(crate) fn first(&self) -> (u32, u128) {
-        let winner = self.winners[1];
-        (winner, self.keys[winner as usize])
+        let [_, key] = self.matches[0];
+        ((key as u64 & (self.unit() - 1)) as u32, key)
     }
 
     /// The least key of the other players.
     #[inline]
     pub(crate) fn least_without(&self, player: u32) -> u128 {
-        let mut node = self.keys.len() + player as usize;
+        let mut side = self.matches.len() + player as usize;
         let mut least = NONE;
-        while node > 1 {
-            least = least.min(self.keys[self.winners[node ^ 1] as usize]);
-            node /= 2;
+        while side > 1 {
+            least = least.min(self.matches[side / 2][1 - side % 2]);
+            side /= 2;
         }
         least
     }
@@ -81,9 +78,10 @@ mod tests {
             for order in 0..2000_u128 {
                 let player = draws.random_range(0..players);
                 let time = draws.random_range(0..8_u128);
+                let order = order * u128::from(tournament.unit());
                 let key = if draws.random_range(0..4) == 0 { NONE } else { time << 64 | order };
                 tournament.set(player, key);
-                model[player as usize] = key;
+                model[player as usize] = key | u128::from(player);
                 let least =
                     (0..players).map(|player| (player, model[player as usize])).min_by_key(|&(_, key)| key);
                 let (first, key) = tournament.first();

@@ -3,7 +3,7 @@
 use super::operation::{Follower, Operation, Phases};
 use super::{Apart, Awaited, Channels};
 use crate::moment::{Finished, OpId, When};
-use coflash_base::{Duration, Time};
+use coflash_base::Time;
 
 impl Channels {
     /// Take room in the write buffer; return the moment at which there is room.
@@ -17,32 +17,39 @@ impl Channels {
     }
 
     /// Copy a page from one die to another: its read begins when there is room for the page in the controller, its program when
-    /// the page is there, `decode` after the read, and the first `erases` have ended. Returns the end of the program.
+    /// the page is there and the first `erases` have ended. Returns the end of the program.
     pub(crate) fn copy_across(
         &mut self,
         [(source, read), (target, program)]: [(usize, &Phases); 2],
         row: Option<usize>,
-        decode: Duration,
         after: When,
         erases: u64,
     ) -> OpId {
-        let program = Operation { follower: Follower::Copied, erases, ..self.program(target, program, row) };
+        let Operation { server: target, phases: program, row, .. } = self.program(target, program, row);
         self.operations.prefetch_vacant();
-        let program = self.operations.add(program);
-        let (ready, follower) = (after.known(), Follower::Operation(program, decode.ns));
-        let read = Operation { ready, follower, ..self.operation(source, read, 1) };
+        let read = self.operation(source, read, 1);
+        let copy = Operation { target, program, row, erases, follower: Follower::Copied, ..read };
         if self.copies.take() {
-            self.begin(read, after);
-        } else if after.op.is_none() {
-            self.copies.wait(read);
+            self.begin(copy, after)
+        } else if let Some(ready) = after.known() {
+            let id = self.operations.add(Operation { ready: Some(ready), ..copy });
+            self.copies.wait(id);
+            id
         } else {
             let promise = self.promise();
-            let follower = Follower::Operation(promise, 0);
-            self.copies.wait(Operation { follower, ..Operation::on(None, Phases::NONE, Some(Time::ZERO)) });
+            self.copies.wait(promise);
             let after = self.both(after, When::end_of(promise));
-            self.begin(read, after);
+            self.begin(copy, after)
         }
-        program
+    }
+
+    /// Go on with the program of a copy from die to die, whose page has been read.
+    #[inline(always)]
+    pub(super) fn program_copy(&mut self, id: OpId) {
+        let copy = &mut self.operations[id];
+        (copy.server, copy.phases) = (copy.target.take(), copy.program);
+        (copy.issued, copy.ready, copy.overtaken) = (copy.issued - 1, None, 0);
+        self.join_at(id, self.now + self.decode);
     }
 
     /// Let the operation that was issued last be awaited with others of a kind.

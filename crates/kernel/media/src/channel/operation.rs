@@ -50,6 +50,9 @@ pub(super) struct Operation {
     pub(super) phases: Phases,
     /// Its die (or plane); `None` if it only waits for others.
     pub(super) server: Option<u32>,
+    /// A copy from die to die while its page is not read: the die of its program, which was issued before the read, and phases.
+    pub(super) target: Option<u32>,
+    pub(super) program: Phases,
     /// The earliest start; `None` until the operation before it has ended. If it follows two, the end of the
     /// first one.
     pub(super) ready: Option<Time>,
@@ -77,6 +80,8 @@ impl Operation {
         Self {
             phases,
             server,
+            target: None,
+            program: Phases::NONE,
             ready,
             follower: Follower::None,
             times: 1,
@@ -116,11 +121,9 @@ impl Operations {
         OpId::from_index(self.table.len() - 1)
     }
 
-    /// Ask for the memory of what follows an operation.
-    pub(super) fn prefetch_follower(&self, operation: &Operation) {
-        if let Follower::Operation(next, _) = operation.follower {
-            prefetch(&self.table, next.index());
-        }
+    /// Ask for the memory of an operation.
+    pub(super) fn prefetch(&self, id: OpId) {
+        prefetch(&self.table, id.index());
     }
 
     /// Ask for the memory of an operation that is added soon.

@@ -10,19 +10,17 @@ use coflash_base::{Duration, Time};
 impl Channels {
     /// Issue a read. It goes before other operations if reads have priority.
     pub(crate) fn issue_read(&mut self, server: usize, phases: &Phases, after: When) -> OpId {
-        if self.overtaken_max.is_none() {
-            return self.issue(server, phases, after);
-        }
-        let read = Operation { is_urgent: true, ..self.operation(server, phases, 1) };
+        let is_urgent = self.overtaken_max.is_some();
+        let read = Operation { is_urgent, ..self.operation(server, phases, 1) };
         self.begin(read, after)
     }
 
     pub(super) fn join_at(&mut self, id: OpId, at: Time) {
         let erased = &mut self.unended[Awaited::Erase as usize];
-        let Operation { ready, erases, issued, .. } = &mut self.operations[id];
+        let Operation { ready, erases, issued, target, .. } = &mut self.operations[id];
         let at = ready.map_or(at, |ready| ready.max(at));
         *ready = Some(at);
-        if !erased.is_over(*erases) {
+        if target.is_none() && !erased.is_over(*erases) {
             erased.wait(*erases, *issued, id);
         } else if at <= self.now {
             self.join(id);
@@ -33,7 +31,7 @@ impl Channels {
 
     /// Put an operation that may begin into the queue of its die.
     pub(super) fn join(&mut self, id: OpId) {
-        let Operation { server, is_urgent, .. } = self.operations[id];
+        let Operation { server, is_urgent, issued, .. } = self.operations[id];
         let server = server.expect("only operations of dies join");
         if is_urgent {
             self.make_way(server, id);
@@ -43,7 +41,7 @@ impl Channels {
         if is_urgent {
             queue.overtake(id, overtaken_max.unwrap_or(0), *now, operations);
         } else {
-            queue.insert(id, operations);
+            queue.insert(issued, id);
         }
         self.engage(server);
     }
@@ -63,7 +61,7 @@ impl Channels {
         match step {
             _ if current.is_urgent => {}
             Step::Start => {
-                die.queue.put_back(false);
+                die.queue.put_back(current.issued, false);
                 self.events.set(server, NONE);
             }
             Step::End if overhead.is_some() && at > self.now => {
@@ -71,7 +69,7 @@ impl Channels {
                 // The total stays: it is subtracted from the backlog at the end.
                 current.phases =
                     Phases { array: Duration::ZERO, bus: Duration::ZERO, finish: rest, ..current.phases };
-                die.queue.put_back(true);
+                die.queue.put_back(current.issued, true);
                 self.events.set(server, NONE);
                 self.suspensions += 1;
                 let phases = &mut self.operations[urgent].phases;

@@ -14,8 +14,9 @@ pub(super) struct Queue {
     first: VecDeque<OpId>,
     /// The number of those that may be overtaken no more.
     held: u32,
-    /// The others in the order of their issue, after one that is suspended. The foremost is the only one that is overtaken.
-    rest: VecDeque<OpId>,
+    /// The others with their numbers in the order of issue, and in that order, after one that is suspended. The foremost is the
+    /// only one that is overtaken.
+    rest: VecDeque<(u64, OpId)>,
     /// Whether the foremost of these is suspended: none but urgent ones go before it.
     is_suspended: bool,
 }
@@ -28,7 +29,7 @@ impl Queue {
     /// The operation to begin next.
     #[inline(always)]
     pub(super) fn next(&self) -> Option<OpId> {
-        self.first.front().or(self.rest.front()).copied()
+        self.first.front().copied().or_else(|| self.rest.front().map(|&(_, id)| id))
     }
 
     /// Make the next operation the current one.
@@ -38,15 +39,15 @@ impl Queue {
         if self.current.is_some() {
             self.held -= u32::from(!is_urgent);
         } else {
-            self.current = self.rest.pop_front();
+            self.current = self.rest.pop_front().map(|(_, id)| id);
             self.is_suspended = false;
         }
     }
 
     /// Put the current operation, which is not urgent, back: it is the next of those that are not.
-    pub(super) fn put_back(&mut self, is_suspended: bool) {
-        self.rest.extend(self.current.take());
-        self.rest.rotate_right(1);
+    pub(super) fn put_back(&mut self, issued: u64, is_suspended: bool) {
+        let current = self.current.take().expect("there is one");
+        self.rest.push_front((issued, current));
         self.is_suspended = is_suspended;
     }
 
@@ -57,30 +58,39 @@ impl Queue {
 
     /// Add the operation that was issued last.
     #[inline(always)]
-    pub(super) fn push(&mut self, id: OpId) {
-        self.rest.push_back(id);
+    pub(super) fn push(&mut self, issued: u64, id: OpId) {
+        self.rest.push_back((issued, id));
     }
 
-    /// Add an operation at the place of its issue. The way to it is short: of those issued earlier few still wait.
-    pub(super) fn insert(&mut self, id: OpId, operations: &Operations) {
-        let issued = operations[id].issued;
-        let suspended = self.rest.front().filter(|_| self.is_suspended);
-        let goes_before = |other: &OpId| Some(other) == suspended || operations[*other].issued < issued;
-        let place = self.rest.partition_point(goes_before);
-        self.rest.insert(place, id);
+    /// Add an operation at the place of its issue: mostly the last, or the first.
+    #[inline(always)]
+    pub(super) fn insert(&mut self, issued: u64, id: OpId) {
+        if self.rest.back().is_none_or(|&(last, _)| last < issued) {
+            self.rest.push_back((issued, id));
+        } else if !self.is_suspended && issued < self.rest[0].0 {
+            self.rest.push_front((issued, id));
+        } else {
+            self.insert_between(issued, id);
+        }
+    }
+
+    fn insert_between(&mut self, issued: u64, id: OpId) {
+        let suspended = self.rest.front().copied().filter(|_| self.is_suspended);
+        let place = self.rest.partition_point(|&other| Some(other) == suspended || other.0 < issued);
+        self.rest.insert(place, (issued, id));
     }
 
     /// Add an urgent operation before the foremost that may be overtaken, at most `overtaken_max` times. An operation that could
     /// not begin anyway is not delayed by it.
     pub(super) fn overtake(&mut self, id: OpId, overtaken_max: u32, now: Time, operations: &mut Operations) {
-        while let Some(&other) = self.rest.front() {
+        while let Some(&(_, other)) = self.rest.front() {
             let Operation { ready, overtaken, .. } = &mut operations[other];
             let is_delayed = ready.is_some_and(|ready| ready <= now);
             if !is_delayed || *overtaken < overtaken_max {
                 *overtaken += u32::from(is_delayed);
                 break;
             }
-            self.first.extend(self.rest.pop_front());
+            self.first.extend(self.rest.pop_front().map(|(_, id)| id));
             self.is_suspended = false;
             self.held += 1;
         }

@@ -1,3 +1,5 @@
+mod copies;
+
 use super::*;
 use crate::Timing;
 
@@ -22,7 +24,7 @@ fn looks(count: u64, read_priority: ReadPriority) -> f64 {
         // Later than a read comes, and long before the die has time for it.
         let at = |later| When::at(Time { ns: number * 2 + later });
         channels.pass_to(Time { ns: number * 2 });
-        channels.issue(0, &PROGRAM, at(0));
+        channels.issue_into(0, &PROGRAM, None, at(0));
         channels.issue_read(0, &READ, at(0));
         channels.issue_read(0, &READ, at(1));
         let until = at(1).known().expect("a time");
@@ -53,10 +55,10 @@ fn an_operation_takes_as_many_steps_behind_any_number_of_others() {
 fn an_operation_finds_its_place_among_others_in_few_steps() {
     let looks = |count: u64| {
         let mut channels = Channels::new(vec![0, 1], &Timing::default());
-        channels.serve_ready(u32::MAX);
+        channels.serve_ready(u32::MAX, Duration::ZERO);
         for _ in 0..count {
-            channels.copy_across([(0, &READ), (1, &PROGRAM)], None, Duration::ZERO, When::at(Time::ZERO), 0);
-            channels.issue(1, &PROGRAM, When::at(Time::ZERO));
+            channels.copy_across([(0, &READ), (1, &PROGRAM)], None, When::at(Time::ZERO), 0);
+            channels.issue_into(1, &PROGRAM, None, When::at(Time::ZERO));
         }
         while channels.step(&mut Vec::new()) {}
         channels.operations.looks.get() as f64 / (3 * count) as f64
@@ -70,10 +72,10 @@ fn an_operation_finds_its_place_among_others_in_few_steps() {
 #[test]
 fn a_copy_that_waits_for_room_is_one_record() {
     let mut channels = Channels::new(vec![0, 1], &Timing::default());
-    channels.serve_ready(1);
+    channels.serve_ready(1, Duration::ZERO);
     let mut copy = || {
         let steps = [(0, &READ), (1, &PROGRAM)];
-        channels.copy_across(steps, None, Duration::ZERO, When::at(Time::ZERO), 0);
+        channels.copy_across(steps, None, When::at(Time::ZERO), 0);
         channels.operations.looks.take()
     };
     copy();
@@ -90,7 +92,7 @@ fn reads_keep_their_order_when_one_suspends() {
     let mut channels = Channels::new(vec![0], &timing);
     let at = |ns| When::at(Time { ns });
     let operations = [
-        channels.issue(0, &PROGRAM, at(0)),
+        channels.issue_into(0, &PROGRAM, None, at(0)),
         channels.issue_read(0, &READ, at(2)),
         channels.issue_read(0, &READ, at(9)),
     ];
@@ -110,13 +112,13 @@ fn a_suspended_program_is_overtaken_by_reads_alone() {
         ..Timing::default()
     };
     let mut channels = Channels::new(vec![0], &timing);
-    channels.serve_ready(1);
+    channels.serve_ready(1, Duration::ZERO);
     let at = |ns| When::at(Time { ns });
     let operations = [
-        channels.issue(0, &PROGRAM, at(10)),
-        channels.issue(0, &PROGRAM, at(0)),
+        channels.issue_into(0, &PROGRAM, None, at(10)),
+        channels.issue_into(0, &PROGRAM, None, at(0)),
         channels.issue_read(0, &READ, at(9)),
-        channels.issue(0, &PROGRAM, at(11)),
+        channels.issue_into(0, &PROGRAM, None, at(11)),
     ];
     (0..).zip(operations).for_each(|(tag, op)| channels.tell(op, 0, Tag::Part(tag)));
     let mut finished = Vec::new();
@@ -130,7 +132,7 @@ fn a_suspended_program_is_overtaken_by_reads_alone() {
 #[test]
 fn a_row_is_programmed_in_the_order_of_its_pages() {
     let mut channels = Channels::new(vec![0], &Timing::default());
-    channels.serve_ready(1);
+    channels.serve_ready(1, Duration::ZERO);
     let transfer = Phases::new(Duration::ZERO, PROGRAM.bus, Duration::ZERO);
     let at = |ns| When::at(Time { ns });
     let operations = [

@@ -104,13 +104,12 @@ impl Servers {
         &mut self,
         steps: [(usize, &Phases); 2],
         row: Option<usize>,
-        decode: Duration,
         cause: Cause,
         after: When,
         erases: u64,
     ) -> When {
         steps.into_iter().for_each(|(_, phases)| self.count(phases, cause));
-        When::end_of(self.channels.copy_across(steps, row, decode, after, erases))
+        When::end_of(self.channels.copy_across(steps, row, after, erases))
     }
 
     /// Let the last issued operation be awaited with others of a kind. Needs events.
