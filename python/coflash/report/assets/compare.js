@@ -46,7 +46,7 @@ function fillCompare() {
     return [label, show(values[a], unit), show(values[b], unit), changeCell(relative == null ? NONE : showChange(relative), verdict(better, relative))];
   };
   /** @type {(headline: boolean) => HTMLElement} */
-  const table = (headline) => scrolled("Measures of A and B", "What they counted, and the change from A to B", ["measure", "A", "B", "change"],
+  const table = (headline) => scrolled(headline ? "Measures of A and B" : "More measures of A and B", "What they counted, and the change from A to B", ["measure", "A", "B", "change"],
     [metrics.filter((metric) => metric.headline === headline && (headline || metric.values[a] !== metric.values[b])).map(row)]);
   $("#compared").replaceChildren(
     paths.length

@@ -218,7 +218,7 @@ function buildOnly(place) {
   $("h2", place).textContent = "What was counted";
   /** @type {(headline: boolean) => TableCell[][]} */
   const part = (headline) => metrics.filter((metric) => metric.headline === headline).map(({ label, values, unit }) => [label, show(values[0], unit)]);
-  const table = scrolled("What was counted", "Every measure of the run", ["measure", "value"], [part(true), part(false)]);
+  const table = scrolled("Every measure", "Every measure of the run", ["measure", "value"], [part(true), part(false)]);
   table.id = "runs-table";
   place.append(el("div", { class: "above after" }, el("button", { type: "button", click: saveTable }, "CSV")), table);
 }

@@ -424,13 +424,12 @@ impl<'a> Judge<'a> {
 
     /// The roles of a device, a placement hint, a text, and of what a recorder has besides.
     fn further(&mut self) {
-        let device =
-            self.named("device").filter(|&at| self.columns[at].values.0.iter().all(|cell| !cell.is_empty()));
         let text = self.named("text").filter(|_| self.layout.separator == BLANK);
         let place = |name: &str| self.columns.iter().position(|column| column.name.name == name);
         let extra = self.headed.and_then(|headed| headed.extra.split_once(' '));
         let extra = extra.map(|(name, role)| (place(name), role));
-        let roles = [(device, "device"), (self.named("placement"), "placement"), (text, "text")];
+        let roles =
+            [(self.named("device"), "device"), (self.named("placement"), "placement"), (text, "text")];
         for (at, role) in roles.into_iter().chain(extra) {
             if let Some(at) = at {
                 role.clone_into(&mut self.columns[at].role);
