@@ -1,4 +1,4 @@
-"""Write docs/reviewers.md: the command of each exhibit, what it takes, and the badges of artifacts.
+"""Write docs/reviewers.md: the command of each exhibit, what it takes, and the badges of artifacts; and held.json.
 
 With --check, write nothing and fail if the page is stale. With --measure, carry a command out first and keep what it
 took:
@@ -30,6 +30,7 @@ from typing import Any
 
 import psutil
 
+from coflash_reproduce import reproduction
 from coflash_reproduce.claim import DIRECTION, FAILS, HOLDS
 from coflash_reproduce.paper import Exhibit, Investigation
 from coflash_reproduce.reproduction import PAPERS, STUDIES
@@ -38,6 +39,8 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGE = DOCS / "reviewers.md"
 MEASURED = Path(__file__).with_suffix(".json")
+HELD = Path(reproduction.__file__).with_name("held.json")
+"""What holds on the published pages: a command that reproduces a paper says which of it is lost."""
 _WRITTEN_BY = re.compile(r"<!-- Written by `(coflash [^`]+)`")
 _RUNS = re.compile(r": ([\d,]+) runs(?:, ([\d,]+) requests)?")
 _HEAD = """\
@@ -50,7 +53,9 @@ Every command works from an installed wheel or from this repository ([installing
 and repeats no run that is in its folder (`--out`). The same command gives the same numbers on every machine
 ([what stays the same](stability.md)). A quick run comes first: it goes the whole way on smaller devices.
 
-`coflash reproduce` ends with the exit code 1 if a statement that must hold does not.
+The last line of `coflash reproduce` says how many statements hold, and how many do on the published page. It ends with
+the exit code 1 if one of these is lost, and with 130 at Control-C. `--figure figure-6` makes one figure with the runs
+that it needs, and `--figure list` lists them.
 
 ## Badges
 
@@ -178,6 +183,18 @@ def verdicts(text: str) -> dict[str, Counter[str]]:
     return found
 
 
+def held() -> dict[str, dict[str, list[str]]]:
+    """Return the statements that hold on the published page of each paper, by the scale of the page."""
+    record = {}
+    for name in PAPERS:
+        made = published()[name]
+        lines = (DOCS / made.page).read_text("utf-8").splitlines()
+        rows = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in lines)
+        names = [": ".join(cells[:2]) for cells in rows if len(cells) == 6 and cells[-1] in (HOLDS, DIRECTION)]
+        record[name] = {made.text.rpartition(" ")[2]: names}
+    return record
+
+
 def exhibits(what: Investigation, made: Command) -> Iterator[str]:
     """Yield the rows of the exhibits of a paper or a study."""
     text = (DOCS / made.page).read_text("utf-8")
@@ -265,13 +282,13 @@ def main() -> int:
         measured = json.loads(MEASURED.read_text("utf-8"))
         measured["commands"][re.sub(r" --publish \S+", "", command)] = took
         MEASURED.write_text(json.dumps(measured, indent=1, sort_keys=True) + "\n", "utf-8")
-    text = page()
-    if PAGE.exists() and PAGE.read_text("utf-8") == text:
-        return 0
-    if options.check:
-        print("stale: docs/reviewers.md; run make generate", file=sys.stderr)
+    written = {PAGE: page(), HELD: json.dumps(held(), indent=1, ensure_ascii=False) + "\n"}
+    stale = [file for file, text in written.items() if not file.exists() or file.read_text("utf-8") != text]
+    if options.check and stale:
+        print(f"stale: {', '.join(map(str, stale))}; run make generate", file=sys.stderr)
         return 1
-    PAGE.write_text(text, "utf-8")
+    for file in stale:
+        file.write_text(written[file], "utf-8")
     return 0
 
 

@@ -10,14 +10,15 @@ A [`Claim`][coflash_reproduce.claim.Claim] can fail. Its kind says how our numbe
   them smaller it says nothing; otherwise it does not hold. `climb` and `valley` give the changes of a curve.
 
 The computation of ours returns None where the runs have nothing that could refute the statement, such as refreshes
-where none can fall due: it says nothing. `INPUT` marks a statement that is decided by what we put in, and `READING`
-another reading of a number that is counted already: both are shown, and not counted.
+where none can fall due: it says nothing. `INPUT` marks a number for which something unknown was chosen: it is shown
+with whether it was met, and not counted. `READING` marks another reading of a number that is counted already: it is on
+a page of its own.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -33,6 +34,8 @@ FALLS, RISES = -1.0, 1.0
 HOLDS, REFUTED = "holds", "refuted"
 DIRECTION, FAILS, NOTHING = "direction holds", "does not hold", "says nothing"
 INPUT, READING = "input", "another reading"
+COUNTED = (HOLDS, DIRECTION, FAILS)
+"""The verdicts on statements that the runs could refute."""
 
 Numbers = float | tuple[float, ...]
 """A number, or several: the two ends of a range, or the changes along a curve."""
@@ -70,8 +73,6 @@ class Claim:
     """The least change that is an effect."""
     aside: str = ""
     """Why it is not counted: `INPUT` or `READING`."""
-    must: bool = False
-    """Whether it held when its page was written: a run in which it does not hold any more ends in an error."""
 
     def verdict(self, ours: Sequence[float]) -> str:
         """Say whether it holds."""
@@ -131,13 +132,16 @@ class Judged:
 
     @property
     def verdict(self) -> str:
-        """Whether it holds, or why it is not counted."""
-        return self.claim.aside or self.claim.verdict(self.ours)
+        """Whether it holds, or why it is not counted; an input may miss what was chosen for it."""
+        told = self.claim.verdict(self.ours)
+        if self.claim.aside == INPUT and told not in (HOLDS, DIRECTION, NOTHING):
+            return f"{INPUT}, missed"
+        return self.claim.aside or told
 
     @property
-    def holds(self) -> bool:
-        """Whether it holds, counted or not, or says nothing."""
-        return self.claim.verdict(self.ours) in (HOLDS, DIRECTION, NOTHING)
+    def name(self) -> str:
+        """Its exhibit and what it is about, as on the page."""
+        return ": ".join(self.row()[:2])
 
     def row(self) -> tuple[str, ...]:
         """Return the cells of the table."""
@@ -147,7 +151,7 @@ class Judged:
             f"{claim.what}, {self.experiment.title}" if self.experiment else claim.what,
             claim.said or claim.shown(each(claim.paper)),
             claim.shown(self.ours) or "–",
-            "" if claim.aside == INPUT else claim.refuted_by,
+            claim.refuted_by,
             self.verdict,
         )
 
@@ -162,11 +166,24 @@ def judge(claims: Iterable[Claim], runs: Runs) -> list[Judged]:
     ]
 
 
+def lost(found: Sequence[Judged], before: Collection[str]) -> list[str]:
+    """Return the statements that held before, by their names, and do not now."""
+    return [one.name for one in found if one.name in before and one.verdict == FAILS]
+
+
+def tally(found: Sequence[Judged], before: Collection[str] | None) -> str:
+    """Say how many statements hold, of those that could be refuted, and how many did before, if that is known."""
+    verdicts = [one.verdict for one in found if one.verdict in COUNTED]
+    was = "no record of this scale" if before is None else f"was {sum(one.name in before for one in found)}"
+    return f"{verdicts.count(HOLDS) + verdicts.count(DIRECTION)} of {len(verdicts)} hold ({was})"
+
+
 def counts(found: Sequence[Judged]) -> Grid:
     """Count the statements of each kind by their verdicts."""
-    verdicts = (HOLDS, DIRECTION, FAILS, NOTHING, INPUT, READING)
-    counted = Counter((one.claim.kind.value, one.verdict) for one in found)
-    counted.update(("all", one.verdict) for one in found)
+    verdicts: tuple[str, ...] = (HOLDS, DIRECTION, FAILS, NOTHING, INPUT, READING)
+    counted = Counter((one.claim.kind.value, one.claim.aside or one.verdict) for one in found)
+    counted.update(("all", one.claim.aside or one.verdict) for one in found)
+    verdicts = tuple(verdict for verdict in verdicts if counted["all", verdict])
     kinds = [*dict.fromkeys(one.claim.kind.value for one in found), "all"]
     rows = ((kind, *(str(counted[kind, verdict]) for verdict in verdicts)) for kind in kinds)
     return Grid(("", *verdicts), tuple(rows))

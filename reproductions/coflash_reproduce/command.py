@@ -9,6 +9,7 @@ Options:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,24 +32,30 @@ def reproduce(
     out: Path | None = None,
     publish: Path | None = None,
     workers: int | None = None,
-    infer: bool = False,
+    figure: str | None = None,
     quiet: bool = False,
 ) -> None:
     """Run a paper's experiments and put its numbers beside ours; runs that are in the folder are not repeated.
 
+    Exit status 1 means that a statement is lost: it holds on the published page of this scale, and not in these runs.
+
     Options:
         paper: `PAPER` Which paper: cdm, shadowgc, opfcl, warp.
+        figure: `--figure NAME` One figure or table, such as figure-6, with the runs that it needs. "list" lists all
+            with their experiments, and runs nothing. "inference" searches what the paper leaves open instead, one run
+            at once unless --on: which readings give its numbers.
         out: `--out -o DIR` The folder for page, figures, tables and runs; by default results/reproduce/PAPER-SCALE.
-        infer: `--infer` Search what the paper leaves open instead, one run at once unless --on: which readings give its
-            numbers.
     """
-    if not infer:
-        _carry_out("paper", paper, scale, trace, out, publish, workers, quiet)
+    if figure == "list":
+        _list(paper, scale, trace or ())
+        return
+    if figure != "inference":
+        _carry_out("paper", paper, scale, trace, out, publish, workers, quiet, figure)
         return
     from coflash_reproduce.inference import infer as search  # slow to import
 
     if trace:
-        raise CoflashError(f"{paper}: --infer takes no --trace: it searches the workload as well")
+        raise CoflashError(f"{paper}: --figure inference takes no --trace: it searches the workload as well")
     place = out or Path("results/reproduce") / f"{paper}-{scale}"
     console = None if quiet else errors()
     page = search(paper, scale, out=place, publish=publish, jobs=workers, console=console)
@@ -85,22 +92,44 @@ def _carry_out(
     publish: Path | None,
     jobs: int | None,
     quiet: bool,
+    figure: str | None = None,
 ) -> None:
-    from coflash_reproduce.page import COLUMNS  # slow to import
+    from coflash_reproduce.claim import lost, tally  # slow to import
+    from coflash_reproduce.page import COLUMNS
     from coflash_reproduce.reproduction import reproduce as run
 
     place = out or Path("results") / ("reproduce" if kind == "paper" else kind) / f"{name}-{scale}"
     console = None if quiet else errors()
-    done = run(name, scale, trace or (), kind=kind, out=place, publish=publish, jobs=jobs, console=console)
-    lost = [one for one in done.judged if kind == "paper" and one.claim.must and not one.holds]
-    if lost:
-        errors().print(f"held before, and not now: {'; '.join(one.claim.what for one in lost)}", markup=False)
-    if quiet and not lost:
+    done = run(
+        name, scale, trace or (), kind=kind, figure=figure, out=place, publish=publish, jobs=jobs, console=console
+    )
+    gone = lost(done.judged, done.before or ()) if kind == "paper" else []
+    if gone:
+        errors().print(f"held on the published page, and not now: {'; '.join(gone)}", markup=False, soft_wrap=True)
+    if quiet and not gone:
         return
     table = TextTable(COLUMNS["claims" if kind == "paper" else "findings"], wraps=True)
     for one in done.judged:
         table.add(*one.row())
     show_table(table)
     output().print(f"page: {done.page}", highlight=False, soft_wrap=True)
-    if lost:
+    if kind == "paper":
+        output().print(tally(done.judged, done.before), highlight=False, soft_wrap=True)
+    if gone:
         raise typer.Exit(1)
+
+
+def _list(paper: str, scale: str, traces: Sequence[str]) -> None:
+    """List the figures and tables of a paper with their experiments."""
+    from coflash_reproduce.reproduction import investigation, needed, one_of  # slow to import
+
+    of = investigation("paper", paper)
+    one_of("scale", scale, list(of.text.scales))
+    experiments = of.experiments(scale, tuple(traces))
+    table = TextTable(("figure or table", "runs", "experiments"), wraps=True)
+    for exhibit in of.exhibits:
+        part = needed(of, exhibit.name, experiments)
+        runs = sum(len(one.cases) * one.seeds for one in part)
+        names = "all" if len(part) == len(experiments) else ", ".join(one.name for one in part)
+        table.add(f"{exhibit.name}: {of.text.titles[exhibit.name]}", str(runs), names)
+    show_table(table)

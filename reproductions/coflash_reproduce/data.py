@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,15 @@ def csv_beside(module: str, name: str) -> list[dict[str, str]]:
     """Return the rows of a CSV file beside a module."""
     with (Path(module).parent / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def held(paper: str, scale: str) -> frozenset[str] | None:
+    """Return the statements that hold on the published page of a paper; None if that is of another scale.
+
+    `make generate` writes them from the pages.
+    """
+    known = json.loads(Path(__file__).with_name("held.json").read_text("utf-8")).get(paper, {})
+    return frozenset(known[scale]) if scale in known else None
 
 
 def toml(text: str) -> dict[str, Any]:

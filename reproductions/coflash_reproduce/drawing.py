@@ -53,17 +53,18 @@ def looks(names: Sequence[str], without_marker: Sequence[str] = ()) -> dict[str,
 
 
 def _panels(figure: Figure, runs: Runs) -> list[Chart]:
-    panels, beside = figure.panels(runs), list(figure.beside(runs))
+    panels = figure.panels(runs)
+    others = [figure.beside(runs, experiment) for experiment in panels]
     shown = [lines_of(runs, experiment, figure) for experiment in panels]
     names = list(dict.fromkeys(line.label for lines in shown for line in lines))
-    styles = looks(names, figure.across) | {line.label: _BESIDE for line in beside}
+    styles = looks(names, figure.across) | {line.label: _BESIDE for lines in others for line in lines}
     across = Axis(
         f"{figure.axis.label} ({figure.axis.unit})" if figure.axis.unit else figure.axis.label,
         log=2 * figure.axis.logarithmic,
         low=0 if figure.axis.from_zero else None,
     )
     found = []
-    for experiment, lines in zip(panels, shown, strict=True):
+    for experiment, lines, beside in zip(panels, shown, others, strict=True):
         rows = [row for line in (*lines, *beside) for row in _rows(line)]
         low = None if figure.from_zero else min(float(row["y"]) for row in rows)
         found.append(

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from coflash._core import REVISION, __version__
 from coflash.quantity import change, show_change
 from coflash.results.estimate import Estimate
-from coflash_reproduce.claim import DIRECTION, FAILS, HOLDS, NEAR, Judged, Paper, counts, each, judge
+from coflash_reproduce.claim import COUNTED, DIRECTION, FAILS, HOLDS, INPUT, NEAR, Judged, Paper, counts, each, judge
 from coflash_reproduce.drawing import lines_of
 from coflash_reproduce.output import SHOWN
 from coflash_reproduce.paper import Exhibit, Experiment, Figure, Grid, Investigation, Picture, Runs, spread
@@ -35,13 +35,13 @@ def statements_of(of: Paper | Study) -> str:
     return "findings" if isinstance(of, Study) else "claims"
 
 
-def markdown(of: Paper | Study, scale: str, traces: Sequence[str], runs: Runs, images: str) -> str:
+def markdown(of: Paper | Study, scale: str, options: Sequence[str], runs: Runs, images: str) -> str:
     """Write the page.
 
     Args:
         of: The paper or the study.
         scale: The scale of the runs.
-        traces: The traces of the user.
+        options: The other options of the command.
         runs: Its runs.
         images: The folder of the images, as the page refers to it.
     """
@@ -61,33 +61,49 @@ def markdown(of: Paper | Study, scale: str, traces: Sequence[str], runs: Runs, i
         command, opening, after = "reproduce", ["source", "idea"], "What the paper leaves open"
         limits = "open questions"
         found = judge(of.claims, runs)
-        verdicts = [one.verdict for one in found if one.verdict in (HOLDS, DIRECTION, FAILS)]
+        verdicts = [one.verdict for one in found if one.verdict in COUNTED]
+        tallies = (f"{verdicts.count(verdict)} {words}" for verdict, words in _TOLD.items() if verdict in verdicts)
+        inputs = [one for one in found if one.claim.aside == INPUT]
         answer = [
             "## What holds",
-            f"The runs could refute {len(verdicts)} of {len(found)} statements: {verdicts.count(HOLDS)} of these hold, "
-            f"{verdicts.count(DIRECTION)} in their direction only, {verdicts.count(FAILS)} do not. The others say "
-            "nothing here, since the runs have no effect that could refute them; or what we put in decides them; or "
-            "they are another reading of a number that is counted.",
+            f"The runs could refute {len(verdicts)} of {len(found)} statements: {', '.join(tallies)}. The others say "
+            "nothing here, since the runs have no effect that could refute them; or something unknown was chosen for "
+            f"them; or they are [another reading]({of.name}-readings.md) of a number that is counted.",
             table(counts(found)),
             f"A number holds if ours is within {NEAR:.0%} of it, and in its direction if ours is a change of the same "
             f"sign and at least {NEAR:.0%} of its size. Two numbers are the ends of a range, or the legs of a curve.",
             _claims([one for one in found if not one.claim.aside]),
-            "Not counted, since it is another reading of a number above, or decided by what we put in:",
-            _claims([one for one in found if one.claim.aside]),
+            *(["Inputs: numbers for which something unknown was chosen.", _claims(inputs)] if inputs else []),
         ]
-    made = [*(said[name] for name in opening), *made_by(command, of, scale, traces, runs)]
+    made = [*(said[name] for name in opening), *made_by(command, of, scale, options, runs)]
     parts = [f"# {of.text.title}", *made, *answer, *exhibits(of, runs, images), f"## {after}", said[limits]]
     return "\n\n".join(parts) + "\n"
+
+
+_TOLD = {
+    HOLDS: "of these hold",
+    DIRECTION: "in their direction only",
+    FAILS: "do not",
+}
+
+
+def readings(of: Paper, runs: Runs) -> str:
+    """Write the page of other readings of what is counted; empty if there are none."""
+    found = [one for one in judge(of.claims, runs) if one.claim.aside not in ("", INPUT)]
+    told = (
+        f"What [the page]({of.name}.md) counts, read in another way, or under other workloads. None of it is counted."
+    )
+    return "\n\n".join([f"# {of.text.title}: other readings", told, _claims(found)]) + "\n" if found else ""
 
 
 def _claims(found: Sequence[Judged]) -> str:
     return table(Grid(COLUMNS["claims"], tuple(one.row() for one in found)))
 
 
-def made_by(command: str, of: Investigation, scale: str, traces: Sequence[str], runs: Runs) -> Iterator[str]:
+def made_by(command: str, of: Investigation, scale: str, options: Sequence[str], runs: Runs) -> Iterator[str]:
     """Yield the paragraphs that say how the page was made."""
     made = f"coflash {command} {of.name} --scale {scale}"
-    whole = " ".join([made, *(f"--trace {file}" for file in traces)])
+    whole = " ".join([made, *options])
     different = {run.key: run for run in runs}.values()  # experiments may share runs
     requests = sum(run.metrics.requests for run in different)
     yield f"<!-- Written by `{made}`; every number below comes from its runs. -->"
@@ -124,7 +140,8 @@ def figure_csv(figure: Figure, runs: Runs) -> str:
             for run in runs.of(experiment.name)
             if not figure.only or run.case.line in figure.only
         ]
-    rows += [("", line.label, repr(at), repr(value), "") for line in figure.beside(runs) for at, value in line.points]
+    beside = {line: None for experiment in figure.panels(runs) for line in figure.beside(runs, experiment)}
+    rows += [("", line.label, repr(at), repr(value), "") for line in beside for at, value in line.points]
     return csv_of(rows)
 
 
@@ -164,7 +181,7 @@ def _figure_tables(figure: Figure, runs: Runs) -> Iterator[str]:
 
 
 def _figure_grid(figure: Figure, runs: Runs, experiment: Experiment) -> Grid:
-    lines = [*lines_of(runs, experiment, figure), *figure.beside(runs)]
+    lines = [*lines_of(runs, experiment, figure), *figure.beside(runs, experiment)]
     values = {line.label: dict(line.points) for line in lines}
     halves = {line.label: dict(zip(values[line.label], line.half_widths, strict=False)) for line in lines}
     base = values.get(figure.baseline or "", {})

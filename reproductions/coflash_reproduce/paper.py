@@ -211,8 +211,8 @@ class Figure:
     """The lines of a panel, if they are not those of its cases."""
     across: tuple[str, ...] = ()
     """Lines of a single run without a place on the axis, which are drawn across it."""
-    beside: Callable[[Runs], Sequence[Line]] = lambda _: ()
-    """Lines beside the runs."""
+    beside: Callable[[Runs, Experiment], Sequence[Line]] = lambda *_: ()
+    """Lines beside the runs of a panel, such as the paper's numbers."""
     notes: Notes = lambda _: ()
 
     def panels(self, runs: Runs) -> list[Experiment]:

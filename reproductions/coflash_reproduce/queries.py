@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
 from statistics import mean
@@ -150,6 +150,12 @@ class Queries:
             return Grid(columns, tuple(others))
 
         return grid
+
+    def names(self, section: str, known: Iterable[str]) -> list[str]:
+        """Return those of some names that the blocks of a section have, themselves or in a constant."""
+        blocks = "\n".join(self.text.blocks[section].values())
+        text = _NAMED.sub(lambda name: literal(self.constants.get(name[1], "")), blocks)
+        return [name for name in known if literal(name) in text]
 
     def notes(self, name: str) -> Callable[[Runs], list[str]]:
         """Return what makes the sentences that follow a section."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -15,8 +15,9 @@ from coflash._core import CoflashError, hint
 from coflash.files import atomic_write
 from coflash_reproduce import cdm, drawing, opfcl, page, shadowgc, warp
 from coflash_reproduce.claim import Paper
+from coflash_reproduce.data import held
 from coflash_reproduce.output import IMAGES, Output
-from coflash_reproduce.paper import Exhibit, Runs
+from coflash_reproduce.paper import Exhibit, Experiment, Figure, Runs
 from coflash_reproduce.runs import run_all
 from coflash_reproduce.studies import NAMES
 from coflash_reproduce.study import Study
@@ -40,6 +41,8 @@ class Done:
     """The paper's numbers beside ours (`Judged`), or the hypotheses and what the runs say of them (`Tested`)."""
     page: Path
     """The file of the page."""
+    before: frozenset[str] | None = None
+    """The statements that hold on the published page of this scale, if there is one."""
 
 
 def reproduce(
@@ -48,6 +51,7 @@ def reproduce(
     traces: Sequence[str] = (),
     *,
     kind: Literal["paper", "study"] = "paper",
+    figure: str | None = None,
     out: Path,
     publish: Path | None = None,
     jobs: int | None = None,
@@ -60,6 +64,7 @@ def reproduce(
         scale: The name of a scale.
         traces: The traces of the paper or of the user, where the user has them.
         kind: Which of the two it is.
+        figure: The only figure or table, with the runs that it and its statements need; None for all.
         out: The folder for all files; runs that are in its store are not repeated.
         publish: A second folder for the page and its images.
         jobs: The number of parallel runs; None for one on each core.
@@ -69,27 +74,67 @@ def reproduce(
         CoflashError: An argument cannot be used, a run failed, or the folder cannot be written.
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
-    known: Mapping[str, Paper | Study] = PAPERS if kind == "paper" else STUDIES
-    of = known[one_of(kind, name, list(known))]
+    of = investigation(kind, name)
     one_of("scale", scale, list(of.text.scales))
     experiments = of.experiments(scale, tuple(traces))
     if traces and experiments == of.experiments(scale, ()):
         raise CoflashError(f"{name}: takes no trace: leave out --trace {traces[0]}")
+    if figure is not None:
+        one_of("figure", figure, [exhibit.name for exhibit in of.exhibits])
+        experiments = needed(of, figure, experiments)
+        of = part_of(of, figure)
     output = Output(out, publish)
     atomic_write.make_folder(out / _TABLES)
     runs = run_all(experiments, out / _STORE, jobs, console)
-    tables = {page.statements_of(of): page.statements_csv(of, runs)}
-    tables |= {exhibit.name: page.exhibit_csv(exhibit, runs) for exhibit in of.exhibits}
+    tables = {exhibit.name: page.exhibit_csv(exhibit, runs) for exhibit in of.exhibits}
+    if figure is None:
+        tables[page.statements_of(of)] = page.statements_csv(of, runs)
     for table, content in tables.items():
         atomic_write.write_file(out / _TABLES / f"{name}-{table}.csv", content)
     for exhibit in of.exhibits:
         if not isinstance(exhibit, Exhibit):
             output.write_image(f"{name}-{exhibit.name}", drawing.draw(exhibit, runs))
-    file = output.write_page(name, page.markdown(of, scale, traces, runs, IMAGES))
-    return Done(runs, page.judged(of, runs), file)
+    options = [*(f"--trace {file}" for file in traces), *([f"--figure {figure}"] if figure else [])]
+    whole = f"{name}-{figure}" if figure else name
+    file = output.write_page(whole, page.markdown(of, scale, options, runs, IMAGES))
+    if isinstance(of, Paper) and (text := page.readings(of, runs)):
+        output.write_page(f"{whole}-readings", text)
+    judged = page.judged(of, runs)
+    before = None if traces or kind == "study" else held(name, scale)
+    return Done(runs, judged, file, before)
 
 
 study = partial(reproduce, kind="study")
+
+
+def investigation(kind: Literal["paper", "study"], name: str) -> Paper | Study:
+    """Return a paper or a study.
+
+    Raises:
+        CoflashError: There is none of this name.
+    """
+    known: Mapping[str, Paper | Study] = PAPERS if kind == "paper" else STUDIES
+    return known[one_of(kind, name, list(known))]
+
+
+def part_of(of: Paper | Study, figure: str) -> Paper | Study:
+    """Return a paper or a study with one exhibit, and the statements on it."""
+    exhibits = tuple(exhibit for exhibit in of.exhibits if exhibit.name == figure)
+    if isinstance(of, Study):
+        return replace(of, exhibits=exhibits)
+    return replace(of, exhibits=exhibits, claims=tuple(claim for claim in of.claims if claim.exhibit == figure))
+
+
+def needed(of: Paper | Study, figure: str, experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
+    """Return the experiments of an exhibit and of the statements on it; all if these name none."""
+    part = part_of(of, figure)
+    (exhibit,) = part.exhibits
+    if isinstance(part, Study) or not all(claim.experiments for claim in part.claims):
+        return tuple(experiments)
+    all_names = [one.name for one in experiments]
+    names = set(exhibit.experiments if isinstance(exhibit, Figure) else of.queries.names(figure, all_names))
+    names.update(name for claim in part.claims for name in claim.experiments)
+    return tuple(one for one in experiments if one.name in names or not names)
 
 
 def one_of(what: str, given: str, allowed: Sequence[str]) -> str:

@@ -23,6 +23,8 @@ from coflash_reproduce.claim import (
     counts,
     each,
     judge,
+    lost,
+    tally,
     valley,
 )
 from coflash_reproduce.paper import Runs
@@ -50,6 +52,19 @@ def test_a_change_that_misses_holds_in_its_direction_with_a_fifth_of_its_size() 
     assert found == [DIRECTION, DIRECTION, DIRECTION, FAILS, FAILS]
     assert verdict((-0.02, -0.2), (-0.02, -0.1), is_change=True) == DIRECTION
     assert verdict((-0.02, -0.2), (0.001, -0.2), is_change=True) == FAILS
+
+
+def test_an_input_says_whether_it_was_met() -> None:
+    assert [verdict(1.0, ours, aside=INPUT) for ours in (1.1, 0.4)] == [INPUT, "input, missed"]
+
+
+def test_the_last_line_counts_what_holds_and_what_did() -> None:
+    found = [judged(1.0, ours, aside=aside) for ours, aside in ((1.0, ""), (2.0, ""), (1.0, INPUT))]
+    name = found[0].name
+    assert name == "figure 1: what"
+    assert tally(found[:1], {name}) == "1 of 1 hold (was 1)"
+    assert tally(found[1:], None) == "0 of 1 hold (no record of this scale)"
+    assert (lost(found[:1], {name}), lost(found[1:], {name}), lost(found[1:], ())) == ([], [name], [])
 
 
 def test_a_bound_holds_from_below() -> None:
@@ -112,7 +127,6 @@ def test_what_we_put_in_and_other_readings_are_shown_and_not_counted() -> None:
     assert dict(zip(grid.columns, grid.rows[-1], strict=True)) == {
         "": "all",
         HOLDS: "1",
-        DIRECTION: "0",
         FAILS: "1",
         NOTHING: "1",
         INPUT: "1",

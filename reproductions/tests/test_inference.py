@@ -246,7 +246,7 @@ def test_the_page_of_a_search(known: Inference, searched_only: Inference, tmp_pa
 @pytest.mark.parametrize(
     ("paper", "scale", "message"),
     [
-        ("opfc", "quick", r'--infer: "opfc" was given.*cdm, opfcl, shadowgc'),
+        ("opfc", "quick", r'--figure inference: "opfc" was given.*cdm, shadowgc'),
         ("cdmm", "quick", 'did you mean "cdm"'),
         ("cdm", "ful", 'did you mean "full"'),
     ],
@@ -257,6 +257,6 @@ def test_what_cannot_be_searched_is_said(paper: str, scale: str, message: str, t
 
 
 def test_a_search_takes_no_trace(tmp_path: Path) -> None:
-    found = coflash_command("reproduce", "cdm", "--infer", "--trace", "a.csv", "--out", str(tmp_path))
+    found = coflash_command("reproduce", "cdm", "--figure", "inference", "--trace", "a.csv", "--out", str(tmp_path))
     assert found.returncode == 2
-    assert "cdm: --infer takes no --trace" in found.stderr
+    assert "cdm: --figure inference takes no --trace" in found.stderr

@@ -15,7 +15,7 @@ from coflash import CoflashError, Scenario, trace
 from coflash.cli import main
 from coflash.demo import find_trace
 from coflash.quantity import show, show_change
-from coflash_reproduce import drawing
+from coflash_reproduce import command, drawing
 from coflash_reproduce.cdm import PAPER, reading, workloads
 from coflash_reproduce.cdm.workloads import LIVE, Scale
 from coflash_reproduce.claim import FAILS, READING, climb
@@ -293,3 +293,42 @@ def test_without_this_distribution_a_line_says_how_to_get_it(
 
 def test_every_paper_is_known_by_its_name() -> None:
     assert all(name == paper.name for name, paper in PAPERS.items())
+
+
+@pytest.mark.parametrize(("ends_in", "status"), [(KeyboardInterrupt(), 130), (SystemExit(0), 0)])
+def test_a_reproduction_that_is_stopped_ends_with_130(
+    ends_in: BaseException, status: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def stopped(*_: Any, **__: Any) -> Done:
+        raise ends_in
+
+    monkeypatch.setattr("coflash_reproduce.reproduction.reproduce", stopped)
+    for given in (["reproduce", "cdm"], ["study", "handles"]):
+        monkeypatch.setattr("sys.argv", ["coflash", *given, "--out", str(tmp_path)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert end.value.code == status
+
+
+def test_one_figure_has_the_runs_that_it_needs(done: Done, tmp_path: Path) -> None:
+    out = done.page.parent
+    before = (out / "tables" / "cdm-claims.csv").read_bytes()
+    part = reproduce("cdm", "tiny", figure="figure-2", out=out)
+    assert {run.experiment.name for run in part.runs} == {"random-share"}
+    assert {one.claim.exhibit for one in part.judged} == {"figure-2"}
+    page = part.page.read_text("utf-8")
+    assert part.page.name == "cdm-figure-2.md"
+    assert "`coflash reproduce cdm --scale tiny --figure figure-2` made this page" in page
+    assert re.findall(r"^## (Figure \S+):", page, re.MULTILINE) == ["Figure 2"]
+    assert (out / "tables" / "cdm-claims.csv").read_bytes() == before, "the statements of all stay"
+    with pytest.raises(CoflashError, match='figure: "figure-3" was given; did you mean'):
+        reproduce("cdm", "tiny", figure="figure-3", out=tmp_path)
+
+
+def test_the_list_names_every_exhibit_with_its_runs(done: Done, capsys: pytest.CaptureFixture[str]) -> None:
+    command.reproduce("cdm", "tiny", figure="list")
+    shown = capsys.readouterr().out
+    for exhibit in PAPER.exhibits:
+        assert f"{exhibit.name}: " in shown
+    (line,) = [line for line in shown.splitlines() if line.strip().startswith("figure-2: ")]
+    assert f" {len(done.runs.of('random-share'))} " in line and "random-share" in line

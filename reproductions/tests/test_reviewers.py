@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import reviewers
 from coflash_reproduce.reproduction import PAPERS, STUDIES
 from reviewers import Command
@@ -9,6 +11,12 @@ from reviewers import Command
 
 def test_the_page_is_current() -> None:
     assert reviewers.PAGE.read_text("utf-8") == reviewers.page(), "run make generate"
+
+
+def test_the_record_of_what_holds_is_current() -> None:
+    record = json.loads(reviewers.HELD.read_text("utf-8"))
+    assert record == reviewers.held(), "run make generate"
+    assert all(names for scales in record.values() for names in scales.values())
 
 
 def test_every_exhibit_has_a_row() -> None:

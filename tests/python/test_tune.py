@@ -224,3 +224,12 @@ def test_a_key_or_a_cost_is_an_objective_and_a_bound(tmp_path: Path) -> None:
 def test_a_wrong_cost_names_what_is_allowed(cost: str, message: str) -> None:
     with pytest.raises(CoflashError, match=message):
         goals(None, None, cost)
+
+
+def test_no_point_is_tried_twice_and_the_search_ends_when_all_were(tmp_path: Path) -> None:
+    over = {"cache.size": "1MiB,4MiB", "cooperation.name": "none,cdm"}
+    tuning = coflash.tune(SMALL, over, minimise="waf_host", out=tmp_path, trials=30, on=1)
+    points = [tuple(trial.values.items()) for trial in tuning.trials]
+    assert len(points) == len(set(points)) == 4 and len(coflash.results(tmp_path)) == 4
+    again = coflash.tune(SMALL, over, minimise="waf_host", out=tmp_path, trials=40, on=1)
+    assert again.document()["trials"] == tuning.document()["trials"]

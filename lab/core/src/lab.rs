@@ -2,11 +2,10 @@
 
 use crate::recorded::RECORDED;
 use crate::victims::Victims;
-use coflash_base::{Index, Lpn};
+use coflash_base::Lpn;
 use coflash_engine::{NoObserver, RunError, RunInputs, Simulation, begin};
 use coflash_ftl::PageView;
 use coflash_level::Elsewhere;
-use coflash_media::BlockId;
 use coflash_scenario::Scenario;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -84,9 +83,7 @@ impl Lab {
 
     /// The words of the pages, block by block: see [`Lab`].
     pub fn pages(&self) -> impl Iterator<Item = u32> {
-        let ftl = self.simulation.ftl();
-        let blocks = (0..ftl.block_views().count()).map(BlockId::from_index);
-        blocks.flat_map(|block| ftl.page_views(block)).map(|page| match page {
+        self.simulation.ftl().page_views().map(|page| match page {
             PageView::Free => 0,
             PageView::Invalid => 1,
             PageView::Superseded(lpn) => 3 | lpn.get() << LPN_SHIFT,
@@ -109,7 +106,7 @@ impl Lab {
     /// The data pages of a block.
     #[must_use]
     pub fn pages_per_block(&self) -> u32 {
-        self.simulation.ftl().pages_per_block()
+        self.simulation.ftl().data_pages_per_block()
     }
 
     /// The victims since the last call, and what became of their pages: for each one its block, the number of its pages that

@@ -32,7 +32,7 @@ def _pass_on(name: str, context: typer.Context) -> None:
     from importlib.metadata import entry_points  # slow to import, and no other command needs it
 
     for command in entry_points(group="coflash.commands", name=name):
-        command.load()(context.args, prog_name=context.command_path, standalone_mode=False)
-        return
+        # Its status is returned, and not raised, also that of Control-C.
+        raise typer.Exit(command.load()(context.args, prog_name=context.command_path, standalone_mode=False) or 0)
     msg = f"{name}: coflash-reproduce is not installed; in a checkout of coflash: pip install ./reproductions"
     raise CoflashError(msg)

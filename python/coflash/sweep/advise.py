@@ -20,7 +20,7 @@ from coflash.scenario import Scenario, ScenarioLike, flat
 from coflash.sweep.answers import BEFORE_DISKS, DEVICE, TIER, Answer
 from coflash.sweep.design import Assignment
 from coflash.sweep.engine import On
-from coflash.sweep.finding import Kept, beyond, say, say_limits
+from coflash.sweep.finding import Kept, say, say_limits
 from coflash.sweep.memory import flash_bytes
 from coflash.sweep.question import Question, folder_for
 from coflash.text_table import TextTable
@@ -98,10 +98,14 @@ class Advice(Kept):
         return (self.how,)
 
     @property
+    def runs(self) -> dict[str, tuple[Result, ...]]:
+        """The runs that carry the numbers, by their answers."""
+        return {one.answer.name: one.runs for one in self.tried}
+
+    @property
     def sentences(self) -> tuple[str, ...]:
         """The advice in sentences; the last says what the numbers do not tell."""
         why = "" if self.why is None else say("why", why=self.why.said(self.measure))
-        notes = ((one.answer.name, beyond(one.runs[:1])) for one in dict.fromkeys((self.tried[0], self.best)))
         known = (
             self._advice(),
             why,
@@ -109,7 +113,6 @@ class Advice(Kept):
             self._theory(),
             self._twice(),
             self._steady(),
-            *(f"{name}: {note}" for name, note in notes if note),
             *(say("not open", names=", ".join(n), reason=reason.rstrip(".")) for reason, n in self.refused.items()),
             say_limits(self.scenario, say("history of a scenario"), say("host side")),
         )
@@ -190,7 +193,7 @@ class Advice(Kept):
     def _longer(self) -> str:
         requests, rounds = self.tried[0].runs[0].metrics.requests, self.scenario.to_dict()["workload"].get("repeat", 1)
         more = f"--requests {_LONGER * requests}"
-        return more if self.has_more else f"{more} with --set workload.repeat={_LONGER * rounds}"
+        return more if self.has_more else f"{more} --set workload.repeat={_LONGER * rounds}"
 
     def draw(self, form: Format) -> bytes:
         """Draw what each answer saves, and where the advised one's saving comes from."""
@@ -259,10 +262,10 @@ def advise(
     keys = flat(question.scenario.to_dict())
 
     def advised(most: int) -> Advice:
-        changes: dict[str, Any] = {"workload.requests_max": min(most, keys.get("workload.requests_max") or most)}
-        if steady and keys["precondition.fill"] != "none" and (trace or not keys.get("workload.fio")):
-            changes["precondition.until_steady"] = True  # jobs of fio do not repeat
-        return _Adviser(replace(question, scenario=question.scenario.with_(changes)), seeds).run()
+        limit = {"workload.requests_max": min(most, keys.get("workload.requests_max") or most)}
+        asked = replace(question, scenario=question.scenario.with_(limit))
+        is_warmed = steady and keys["precondition.fill"] != "none" and (trace or not keys.get("workload.fio"))
+        return _Adviser(asked.warmed() if is_warmed else asked, seeds).run()  # jobs of fio do not repeat
 
     most = requests or REQUESTS
     found = advised(most)
@@ -286,7 +289,8 @@ class _Adviser:
         is_tier = bool(self.base.to_dict().get(TIER))
         answers, others = (BEFORE_DISKS, DEVICE[1:]) if is_tier else (DEVICE, BEFORE_DISKS)
         measure = MEAN if is_tier else WAF_HOST
-        reasons = {one: one.refused(self.base) for one in (*answers, *others) if not one.is_step}
+        cold = self.base.with_({"precondition.through_caches": False})
+        reasons = {one: one.refused(cold) for one in (*answers, *others) if not one.is_step}
         open_ones = [one for one in answers if not one.is_step and not reasons[one]]
         ran = self._ran({one: one.on(self.base) for one in open_ones}, reasons) if len(open_ones) > 1 else {}
         if len(ran) < 2 or answers[0] not in ran:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,7 +15,8 @@ from coflash._core import __version__
 from coflash.files import atomic_write
 from coflash.quantity import Unit, show, show_change
 from coflash.results.estimate import Estimate, show_estimate
-from coflash.results.result import BEYOND, Result
+from coflash.results.notes import together
+from coflash.results.result import Result
 from coflash.results.store import Failure
 from coflash.scenario import Scenario
 from coflash.sweep.goal import Condition
@@ -53,9 +54,14 @@ class Finding(ABC):
         """The runs that failed."""
         return ()
 
+    @property
+    def runs(self) -> Mapping[str, Sequence[Result]]:
+        """The runs that carry its numbers, by names of them."""
+        return {}
+
     def notes(self, *measures: str) -> Sequence[str]:  # noqa: ARG002 - here and below: some are of measures
-        """Return what a reader of the numbers should know, such as assumptions."""
-        return ()
+        """Return what a reader of the numbers should know: the notes of the runs that carry them."""
+        return together((name, run.notes) for name, runs in self.runs.items() for run in runs)
 
     def stored(self) -> Sequence[str]:
         """Say where the runs are."""
@@ -138,8 +144,3 @@ def say_limits(scenario: Scenario, *limits: str) -> str:
     fitted = " ".join(scenario.to_dict()["limits"]).rstrip(".")
     drive = say("fitted", limits=fitted) if fitted else say("not fitted")
     return say("limits", limits="; nor ".join((*limits, say("tails"), drive)))
-
-
-def beyond(runs: Iterable[Result]) -> str:
-    """Return what a run beyond the measurements of a fitted drive says of itself; empty if none does."""
-    return next((note for run in runs for note in run.notes if BEYOND in note), "")

@@ -73,7 +73,7 @@ class Watch:
             self.say(f"failed: {more} more for the same {'reason' if len(self._told) == 1 else 'reasons'}")
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             self.say(
-                f"stopped: {self.settled} of {self.runs} runs are done and kept; the same sweep again does the rest"
+                f"stopped: {self.settled} of {self.runs} runs are done and kept; the same command again does the rest"
             )
 
     @property

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from coflash._core import CoflashError
@@ -48,6 +49,13 @@ class Question:
     def place(self) -> Place:
         """Where its runs are executed."""
         return Place(self.on, self.inputs)
+
+    def warmed(self) -> Question:
+        """Return the question on devices that its requests warm up until steady, and caches where that is possible."""
+        warm = self.scenario.with_({"precondition.until_steady": True})
+        with suppress(CoflashError):  # those of a host begin empty
+            warm = warm.with_({"precondition.through_caches": True})
+        return replace(self, scenario=warm)
 
     def point(self, settings: Assignment, seeds: int | Sequence[int] = 1) -> Point:
         """Return the point of some settings, with a run for each seed."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from coflash._core import CoflashError
 from coflash.measures.measure import MEASURES, WAF_HOST, Measure
 from coflash.quantity import counted, parsed, show
-from coflash.results.estimate import Estimate, estimate
+from coflash.results.estimate import Estimate
 from coflash.results.result import Result
 from coflash.results.subject import Subject
 from coflash.results.why import LATTICES, TIERS, Why, scheme_of
@@ -23,7 +23,7 @@ from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep.answers import scheme_on, whys_of
 from coflash.sweep.design import Assignment, Axis, Choices, assignments, axes_of
 from coflash.sweep.engine import On
-from coflash.sweep.finding import Kept, beyond, say, say_bounded, say_limits
+from coflash.sweep.finding import Kept, say, say_bounded, say_limits
 from coflash.sweep.generated import traced
 from coflash.sweep.goal import Condition, condition, goals, number
 from coflash.sweep.plan import Point, refusal
@@ -44,8 +44,6 @@ _FINER = 4
 """The finer steps in each step of the cache."""
 _ROOM, _LATE, _MORE_CHANNELS, _TRIALS = 1.04, 1.02, (1, 2, 4, 8), 24
 _CACHE, _SPARE, _SCHEME, _EXPORTED = "cache.size", "ftl.spare.share", "cooperation.name", "flash.exported"
-_NOTABLE = 0.02
-"""The share by which a measure is better under another scheme where that is told."""
 _BEHIND = 0.05
 """The share of a run by which a device is behind that does not keep up."""
 _TIER, _TIER_SEGMENTS, _TIER_STEPS = "hybrid.scheme.name", 64, 17
@@ -130,6 +128,11 @@ class Sizing(Kept):
         return self.answer.is_met
 
     @property
+    def runs(self) -> dict[str, tuple[Result, ...]]:
+        """The runs that carry the numbers, by their names."""
+        return {"answer": self.answer.runs, **{name: one.runs for name, one in self.steps.items()}, **self.variants}
+
+    @property
     def asked(self) -> tuple[str, ...]:
         """How the answer was found."""
         return self.how
@@ -159,8 +162,7 @@ class Sizing(Kept):
         loop = "open loop" if self.scenario.replay_mode == "open" else "closed loop"
         history = "history of a tier" if self.answer.is_tier else "history of a trace"
         limits = say_limits(self.scenario, say(loop), say(history), say("seeds"))
-        note = beyond(run for runs in self.variants.values() for run in runs)
-        return answer, f"{'; '.join(self._reasons())}.", f"{limits} {note}".strip()
+        return answer, f"{'; '.join(self._reasons())}.", limits
 
     def _reasons(self) -> list[str]:
         is_least = self.answer.is_met and not any(name.startswith("less") for name in self.steps)
@@ -169,7 +171,11 @@ class Sizing(Kept):
             parts, place, bound = [say("binds", goal=binding.text)], self.goals.index(binding), binding.bound
             for name, one in self.steps.items():
                 size = _cache(one.place[0]) if name.endswith("cache") else one.spare
-                value, by = show(one.bounded[place].mean, binding.measure.unit, bound), one.cost - self.answer.cost
+                by, broken = one.cost - self.answer.cost, [at for at, each in enumerate(one.excess) if each > 0]
+                shown = [(self.goals[at], one.bounded[at].mean) for at in broken or [place]]
+                numbers = [show(mean, goal.measure.unit, bound if goal is binding else None) for goal, mean in shown]
+                named = [say("breaks", goal=goal.text) if broken else say("gives") for goal, _ in shown]
+                value = " and ".join(name + number for name, number in zip(named, numbers, strict=True))
                 price = f"{priced(abs(by))} {'more' if by >= 0 else 'less'}"
                 parts.append(say("step", step=name, size=size, value=value, price=price))
         share, _ = parsed(self.answer.spare) or (0.0, "")
@@ -180,24 +186,7 @@ class Sizing(Kept):
         reasons = [self._reason(why, bound) for why in self.whys[self._explained.path]]
         if "none" in self.variants and not self.answer.is_tier and self.answer.place[0] == "0B" and reasons:
             reasons[0] = f"with {self._cache_of_schemes} of cache, {reasons[0]}"
-        return [*parts, *reasons, *self._better(bound)]
-
-    def _better(self, bound: float | None) -> list[str]:
-        """Name the scheme under which the same device would do better than under its own, and what tries both."""
-        measure, own = self._explained, scheme_of({"scenario": self.scenario.to_dict()})
-        sign = -1 if measure.better == "more" else 1
-        means = {
-            name: estimate([measure.read(run.metrics) for run in runs]).mean for name, runs in self.variants.items()
-        }
-        known = {name: sign * mean for name, mean in means.items() if mean is not None and name != "no cache"}
-        if own not in known or self.answer.place[0] == "0B":
-            return []
-        best = min(known, key=lambda name: known[name])
-        if known[own] - known[best] <= _NOTABLE * abs(known[own]):
-            return []
-        value = show(abs(known[best]), measure.unit, bound)
-        key = "hybrid.scheme" if self.answer.is_tier else "cooperation"
-        return [say("better scheme", best=best, own=own, value=value, key=key)]
+        return [*parts, *reasons]
 
     @property
     def _explained(self) -> Measure:
@@ -327,15 +316,16 @@ class _Sizer:
             msg = "size: the trace writes nothing, or its addresses are too far apart to count: see coflash trace info"
             raise CoflashError(msg)
         room = math.ceil(about.footprint_pages * _ROOM) * about.page_bytes
-        steady: dict[str, Any] = {"precondition.until_steady": True}
+        keys: dict[str, Any] = {}
         self.cache, least, count = _CACHE, 0, _STEPS
         if self.base.to_dict().get("hybrid"):
             # The flash is the cache. It begins empty, so the trace comes twice, and has many periods.
             period = min(self.base.to_dict()["hybrid"]["period_requests"], max(_PERIOD, about.requests // _PERIODS))
             segment = max(1, room // _TIER_SEGMENTS // about.page_bytes) * about.page_bytes
             self.cache, least, count = _EXPORTED, round(room / _UNIT * 2 ** (-_TIER_STEPS / 4)), _TIER_STEPS
-            steady = {"hybrid.segment": f"{segment}B", "hybrid.period_requests": period, "workload.repeat": 2}
-        self._change({"workload.remap": "dense", _EXPORTED: f"{room}B", **steady})
+            keys = {"hybrid.segment": f"{segment}B", "hybrid.period_requests": period, "workload.repeat": 2}
+        self._change({"workload.remap": "dense", _EXPORTED: f"{room}B", **keys})
+        self.question = self.question if keys else self.question.warmed()
         given = {axis.key: axis.points() for axis in axes}
         self.axes = [axis for axis in axes if axis.key not in (self.cache, _SPARE)]
         self.grid = say("given caches" if self.cache in given else "steps")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,6 +40,8 @@ _SHOWN = 10
 """The most trials in a table."""
 ALIKE_MAX = 10
 """The number of trials, failed for the same reason before any has a value, after which a search stops."""
+_AGAIN_MAX = 100
+"""The draws without a new point after which all points count as tried."""
 _IMPORTANCE_MIN = 10
 """The least number of trials from which the importance of keys is computed."""
 
@@ -300,12 +303,19 @@ class Search:
                     self._tuning(study, store.path).write()
 
     def _jobs(self, study: optuna.Study, todo: int, watch: Watch) -> Iterator[Job]:
-        for number in range(self._trials - todo, self._trials):
-            if _hopeless(study):
-                return
-            study.sampler = self._sampler(number)
+        number, again = self._trials - todo, 0
+        seen = {tuple(one.params.items()) for one in study.get_trials(deepcopy=False) if _is_settled(one)}
+        points = math.prod(len(one.values) if isinstance(one, Choices) else one.count or math.inf for one in self._axes)
+        while number < self._trials and len(seen) < points and again < _AGAIN_MAX and not _hopeless(study):
+            study.sampler = self._sampler(number, again)
             trial = study.ask()
             values = tuple((axis.key, _suggest(trial, axis)) for axis in self._axes)
+            if (point := tuple(trial.params.items())) in seen:
+                study.tell(trial, state=_optuna().trial.TrialState.FAIL)
+                again += 1
+                continue
+            seen.add(point)
+            number, again = number + 1, 0
             tried = tuple(self._question.point((*values, *case), self._seeds) for case in self._cases)
             if refused := next((point for point in tried if point.refused), None):
                 watch.refused(refused)
@@ -317,8 +327,13 @@ class Search:
                 self._open.setdefault(job.key, []).append(opened)
             yield from (job.shares(None) for job in jobs)
 
-    def _sampler(self, number: int) -> Any:
-        """Return the sampler of a trial, with a seed of its own: a resumed search goes on as if never stopped."""
+    def _sampler(self, number: int, again: int) -> Any:
+        """Return the sampler of a trial, with a seed of its own: a resumed search goes on as if never stopped.
+
+        In place of a point that was tried comes one at random.
+        """
+        if again:
+            return _optuna().samplers.RandomSampler(seed=self._seed + number + _AGAIN_MAX * again)
         # A trial counts as bad until its value is known, so that parallel trials differ.
         return _optuna().samplers.TPESampler(seed=self._seed + number, constant_liar=True)
 

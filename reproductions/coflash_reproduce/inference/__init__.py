@@ -1,4 +1,4 @@
-"""Inference: which set-up makes a paper's numbers agree (`coflash reproduce PAPER --infer`)."""
+"""Inference: which set-up makes a paper's numbers agree (`coflash reproduce PAPER --figure inference`)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from coflash_reproduce.output import IMAGES, Output
 from coflash_reproduce.reproduction import PAPERS, one_of
 
 TRIALS = {
-    "quick": {"cdm": 6, "opfcl": 6, "shadowgc": 6},
-    "full": {"cdm": 12, "opfcl": 12, "shadowgc": 24},
+    "quick": {"cdm": 6, "shadowgc": 6},
+    "full": {"cdm": 12, "shadowgc": 24},
 }
 """The set-ups to try for each reading, by scale and paper."""
 
@@ -43,7 +43,7 @@ def infer(
         CoflashError: An argument cannot be used, a run failed, or the folder cannot be written.
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
-    chosen = PAPERS[one_of("--infer", paper, list(TRIALS["quick"]))]
+    chosen = PAPERS[one_of("--figure inference", paper, list(TRIALS["quick"]))]
     trials = TRIALS[one_of("scale", scale, list(TRIALS))]
     output = Output(out, publish)
     atomic_write.make_folder(out / "store")
@@ -52,5 +52,5 @@ def infer(
     done = [search.infer(one, store, trials[paper], jobs or 1, console) for one in found]
     for one in done:
         output.write_image(page.image_name(chosen, one.inference), page.draw(one))
-    command = f"coflash reproduce {paper} --infer --scale {scale}"
+    command = f"coflash reproduce {paper} --figure inference --scale {scale}"
     return output.write_page(f"{paper}-inference", page.markdown(chosen, command, done, IMAGES))

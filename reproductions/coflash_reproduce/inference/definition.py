@@ -19,14 +19,13 @@ from functools import cached_property
 from statistics import mean
 from typing import Any
 
-from coflash.measures.measure import MEAN, MEASURES, Measure
+from coflash.measures.measure import MEASURES, Measure
 from coflash.measures.metrics import Metrics
 from coflash.quantity import Unit, change, parsed, show, show_change
 from coflash.scenario import Scenario, toml_value
 from coflash.sweep.design import Assignment, axis_of
 from coflash.sweep.design import Axis as Range
 from coflash_reproduce.data import toml_beside
-from coflash_reproduce.opfcl.reading import ERASES, caching_space
 from coflash_reproduce.text import Text
 
 
@@ -44,12 +43,6 @@ class Measured:
         """Return the relative change of a line from the baseline at each place; 0 where nothing is left to change."""
         pairs = [(self.numbers[line, at], self.numbers[self.baseline, at]) for at in self.places]
         return [change(measure.read(one), measure.read(base)) or 0.0 for one, base in pairs]
-
-    @property
-    def best(self) -> tuple[float, str]:
-        """The shortest mean response of a fixed share, and its line."""
-        fixed = (line for line, _ in self.numbers if line.startswith("FP-FCL"))
-        return min((MEAN.read(self.numbers[line, 0.0]) or 0.0, line) for line in fixed)
 
 
 @dataclass(frozen=True)
@@ -191,27 +184,13 @@ class Inference:
         return min(map(self.residual, self.ours(metrics).values()))
 
 
-def _use(measured: Measured) -> float:
-    shares = caching_space(measured.numbers["OP-FCL", 0.0])
-    return mean(shares[len(shares) // 2 :])
-
-
-_OF_FIXED: Mapping[str, Callable[[Measured], float]] = {
-    "best share": lambda measured: int(measured.best[1].split()[1]) / 100,
-    "erases": lambda measured: ERASES.read(measured.numbers["FP-FCL 95 %", 0.0]) or 0.0,
-    "excess": lambda measured: (MEAN.read(measured.numbers["OP-FCL", 0.0]) or 0.0) / measured.best[0] - 1,
-    "use": _use,
-}
-"""Numbers of OP-FCL beside fixed shares."""
 _GC_TIME = Measure("", "ns", lambda metrics: metrics.gc_time_ns / (metrics.host_buffer.written_pages or 1))
 """GC's time for each page that the host's buffer writes."""
 _CHOOSE: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": mean, "max": max, "min": min}
 
 
-def _ours(name: str, measure: str = "", choice: str = "") -> Callable[[Measured], float]:
-    """Return the computation of a number by its name, or of a mean, greatest or least change of a line by a measure."""
-    if not measure:
-        return _OF_FIXED[name]
+def _ours(name: str, measure: str, choice: str) -> Callable[[Measured], float]:
+    """Return the computation of the mean, greatest or least change of a line by a measure."""
     choose, read = _CHOOSE[choice], _GC_TIME if measure == "GC time" else MEASURES[measure]
     return lambda measured: choose(measured.changes(name, read))
 

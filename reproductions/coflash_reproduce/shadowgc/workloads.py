@@ -112,6 +112,9 @@ SATURATED = 0.95
 """The utilisation above which dies never catch up."""
 NOTICES = (0, 1, 2)
 """The notices of that size for which a command has room; 0 for those of the scenario."""
+NOTICE_READS = (0, 5, 10, 30)
+"""The shares of reads with which notices are sent, in percent; the last one is counted."""
+NOTICED = tuple(f"notices-{percent}" for percent in NOTICE_READS)
 
 
 @dataclass(frozen=True)
@@ -156,6 +159,7 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
     main = main_set_up(scale)
     done += [_by_lambda(main), _by_live_flash(main), _variants(main), *_map(scale), *_on_1_tib(scale)]
     done += [_restarted(scale, main), _with_short_notices(main)]
+    done += [_with_reads(main, share) for share in NOTICE_READS]
     return tuple(done)
 
 
@@ -331,9 +335,19 @@ def _restarted(scale: Scale, main: Scenario) -> Experiment:
     return Experiment("restart", TITLES[MAIN], slow, tuple(cases))
 
 
-def _with_short_notices(main: Scenario) -> Experiment:
+def _with_reads(main: Scenario, percent: int) -> Experiment:
+    """Return short notices beside usual ones under the writes of the main set-up, with reads among them."""
+    writes = main.to_dict()["workload"]["synthetic"]["requests"]
+    changes = {
+        "workload.synthetic.read_share": f"{percent}%",
+        "workload.synthetic.requests": round(writes / (1 - percent / 100)),
+    }
+    return replace(_with_short_notices(main.with_(changes), NOTICES[:2]), name=f"notices-{percent}")
+
+
+def _with_short_notices(main: Scenario, rooms: Sequence[int] = NOTICES) -> Experiment:
     cases: list[Case] = []
-    for room in NOTICES:
+    for room in rooms:
         short = {"host.notice_size": f"{NOTICE_BYTES}B", "host.notices.bytes_max": f"{room * NOTICE_BYTES}B"}
         cases += _cases((SGC,), room, short if room else {})
     return Experiment("notices", TITLES[MAIN], main, tuple(cases))

@@ -13,6 +13,7 @@
 //! | named random streams | [`seed`] |
 //! | exponentially distributed draws | [`exponential`] |
 //! | linked lists in tables | [`list`] |
+//! | entries with reusable numbers | [`slab`] |
 //! | large tables at whose random places a processor waits for addresses | [`huge_pages`] |
 //! | division by a number that stays | [`divisor`] |
 //! | looking ahead: asking for memory before it is needed | [`prefetch`] |
@@ -43,6 +44,7 @@ pub mod prefetch;
 pub mod read;
 pub mod save;
 pub mod seed;
+pub mod slab;
 pub mod suggest;
 pub mod units;
 
@@ -61,4 +63,5 @@ pub use policy::{Parameter, Policy, PolicyInfo};
 pub use prefetch::Ahead;
 pub use save::Save;
 pub use seed::{RandomStream, Seed};
+pub use slab::Slab;
 pub use units::{Bytes, Duration, Energy, Quantity, Ratio, Share, Time};

@@ -81,6 +81,9 @@ pub struct Measure {
     pub is_optional: bool,
     /// Whether it is a whole number.
     pub is_whole: bool,
+    /// Whether it is a state or a maximum: what came before counts, too.
+    #[serde(skip)]
+    pub is_state: bool,
 }
 
 impl Measure {
@@ -101,6 +104,7 @@ impl Measure {
             is_shown: true,
             is_optional: false,
             is_whole: false,
+            is_state: false,
         }
     }
 
@@ -167,6 +171,8 @@ properties! {
     optional => is_optional: true;
     /// A whole number.
     whole => is_whole: true;
+    /// A state or a maximum, which is no sum of what happened.
+    state => is_state: true;
 }
 
 /// The declaration of a section of a result.
@@ -274,6 +280,8 @@ pub struct Assumption {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     end: Time,
+    /// The sections at the beginning of what is reported.
+    before: Vec<(&'static SectionInfo, Vec<Value>)>,
     assumptions: Vec<Assumption>,
     sections: Vec<(&'static SectionInfo, Vec<Value>)>,
     lists: Vec<(&'static SectionInfo, Vec<Vec<Value>>)>,
@@ -284,6 +292,12 @@ impl Report {
     #[must_use]
     pub fn until(end: Time) -> Self {
         Self { end, ..Self::default() }
+    }
+
+    /// Create an empty report, until `end`, of what comes after another one: counts are those since then, but states and maxima.
+    #[must_use]
+    pub fn since(before: &Self, end: Time) -> Self {
+        Self { before: before.sections.clone(), ..Self::until(end) }
     }
 
     /// The time of the last completion.
@@ -323,9 +337,20 @@ impl Report {
     }
 
     /// Add a section under another path or title than declared. Of levels with the same section the uppermost tells it.
-    pub fn add_as(&mut self, info: &'static SectionInfo, section: &impl Section) {
+    pub fn add_as<S: Section>(&mut self, info: &'static SectionInfo, section: &S) {
         self.sections.retain(|(other, _)| *other != info);
-        self.sections.push((info, section.values()));
+        let mut values = section.values();
+        if let Some((_, before)) = self.before.iter().find(|(other, _)| *other == info) {
+            for ((value, before), measure) in values.iter_mut().zip(before).zip(info.measures) {
+                if let (Value::Count(now), Value::Count(then), false) =
+                    (&mut *value, before, measure.is_state)
+                {
+                    *now -= then;
+                }
+            }
+            values = S::with(&values).expect("they are of this section").values();
+        }
+        self.sections.push((info, values));
     }
 
     /// A section of this run; zeros if it has none.

@@ -4,10 +4,10 @@
 
 use crate::address::{AddressMap, Lpns};
 use crate::host::HostCounters;
-use crate::latency::LatencyRecorder;
+use crate::latency::Latency;
 use crate::payload::{PartOfPage, Payload};
 use crate::series::Recorder;
-use coflash_base::{Ahead, Duration, Lpn, Save, Time};
+use coflash_base::{Ahead, Duration, Lpn, Save, Time, measure::Report};
 use coflash_ftl::{CopyAll, Coverage, GcMode, Io, PageRead, PageWrite};
 use coflash_level::{Command, Crossing, Level};
 use coflash_media::{Busy, DieId, Finished, Media, SimulatedMedia, Tag, When};
@@ -113,6 +113,9 @@ pub struct Engine<M: Media> {
     #[save(each)]
     restarts: Option<Restarts>,
     erases_before: Vec<u32>,
+    /// The counters of the levels at the beginning.
+    #[save(skip)]
+    before: Report,
     owner: u16,
 }
 
@@ -137,15 +140,16 @@ impl<M: SimulatedMedia> Engine<M> {
             flushed: Vec::new(),
             meters: Meters {
                 host: HostCounters::default(),
-                read: LatencyRecorder::new(),
-                write: LatencyRecorder::new(),
-                other: LatencyRecorder::new(),
+                read: Latency::default(),
+                write: Latency::default(),
+                other: Latency::default(),
                 series: Recorder::new(),
                 last_arrival: Time::ZERO,
                 last_answer: Time::ZERO,
             },
             restarts: Restarts::schedule(scenario),
             erases_before: level.ftl().erase_counts().collect(),
+            before: measurement::before(scenario, level),
             owner: 0,
             media,
         };
@@ -556,9 +560,9 @@ impl<M: SimulatedMedia> Engine<M> {
     fn answer(&mut self, op: Op, arrival: Time, at: Time) {
         let response = at.since(arrival);
         match op {
-            Op::Read => self.meters.read.record(response),
-            Op::Write => self.meters.write.record(response),
-            Op::Trim | Op::Flush => self.meters.other.record(response),
+            Op::Read => self.meters.read.record(response, 1),
+            Op::Write => self.meters.write.record(response, 1),
+            Op::Trim | Op::Flush => self.meters.other.record(response, 1),
         }
         self.meters.series.respond(arrival, response);
         self.meters.last_answer = self.meters.last_answer.max(at);

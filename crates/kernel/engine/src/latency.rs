@@ -1,41 +1,77 @@
 //! Response times: exact sums for mean and deviation, a histogram of three significant digits for percentiles.
+//!
+//! Its buckets, and its percentiles, are those of HdrHistogram, with which the tests compare it.
 
 use coflash_base::{Duration, Save};
-use hdrhistogram::Histogram;
 
 /// Response times of one kind of request.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, Save)]
 pub struct Latency {
-    histogram: Histogram<u64>,
+    /// By [`bucket`].
+    counts: Vec<u64>,
+    requests: u64,
     sum: u128,
     /// Sum of squares, saturating; 10^10 requests of a day each fit.
     squares: u128,
     max: u64,
 }
 
-/// No requests.
-impl Default for Latency {
-    fn default() -> Self {
-        let histogram = Histogram::new(3).expect("three digits are supported");
-        Self { histogram, sum: 0, squares: 0, max: 0 }
-    }
+/// A bucket is at most one part in 1,024 of its times wide: three digits.
+pub(crate) const PARTS: u32 = 1 << 10;
+
+/// The buckets of each power of two.
+const BUCKETS: u64 = PARTS as u64;
+
+/// The bucket of a time: times below 2048 ns have one each, longer ones share it with those of the same first eleven bits.
+#[inline(always)]
+fn bucket(ns: u64) -> usize {
+    let shift = (ns | (2 * BUCKETS - 1)).ilog2() - (2 * BUCKETS - 1).ilog2();
+    (u64::from(shift) * BUCKETS + (ns >> shift)) as usize
+}
+
+/// The least time of a bucket. Beyond the last one it is 2^64, which wraps to 0.
+fn least_ns(bucket: u64) -> u64 {
+    let shift = (bucket / BUCKETS).saturating_sub(1);
+    (bucket - shift * BUCKETS) << shift
 }
 
 impl Latency {
     /// Count requests that took the same time.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, response: Duration, requests: u64) {
-        self.histogram.record_n(response.ns, requests).expect("the histogram grows");
+        let bucket = bucket(response.ns);
+        match self.counts.get_mut(bucket) {
+            Some(count) => *count += requests,
+            None => self.count_first(bucket, requests),
+        }
         let (ns, times) = (u128::from(response.ns), u128::from(requests));
+        self.requests += requests;
         self.sum += ns * times;
         self.squares = self.squares.saturating_add((ns * ns).saturating_mul(times));
         self.max = self.max.max(response.ns);
     }
 
+    /// Count the first time beyond the buckets so far.
+    #[cold]
+    fn count_first(&mut self, bucket: usize, requests: u64) {
+        self.counts.resize(bucket + 1, 0);
+        self.counts[bucket] = requests;
+    }
+
+    /// Count the requests of others, too.
+    pub(crate) fn add(&mut self, others: &Self) {
+        self.counts.resize(self.counts.len().max(others.counts.len()), 0);
+        self.counts.iter_mut().zip(&others.counts).for_each(|(count, more)| *count += more);
+        self.requests += others.requests;
+        self.sum += others.sum;
+        self.squares = self.squares.saturating_add(others.squares);
+        self.max = self.max.max(others.max);
+    }
+
     /// The number of requests.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.histogram.len()
+        self.requests
     }
 
     /// The mean in nanoseconds; `None` without requests.
@@ -59,13 +95,18 @@ impl Latency {
     /// The percentile for a share of the requests in nanoseconds, to three digits; `None` without requests.
     #[must_use]
     pub fn at(&self, quantile: f64) -> Option<u64> {
+        let (wanted, mut seen) = (((quantile * self.requests as f64).ceil() as u64).max(1), 0);
+        let end = self.buckets().find_map(|(end, count)| {
+            seen += count;
+            (seen >= wanted).then_some(end)
+        });
         // A percentile is the end of a bucket, and may exceed the largest value.
-        self.of_some(|_| self.histogram.value_at_quantile(quantile).min(self.max))
+        end.map(|end| end.min(self.max))
     }
 
     /// The smallest response time, to three digits.
     pub(crate) fn min(&self) -> Option<u64> {
-        self.of_some(|_| self.histogram.min())
+        self.counts.iter().position(|&count| count > 0).map(|bucket| least_ns(bucket as u64))
     }
 
     pub(crate) fn max(&self) -> Option<u64> {
@@ -74,92 +115,13 @@ impl Latency {
 
     /// `value` if there are requests.
     fn of_some<T>(&self, say: impl Fn(u128) -> T) -> Option<T> {
-        let count = self.count();
-        (count > 0).then(|| say(count.into()))
+        (self.requests > 0).then(|| say(self.requests.into()))
     }
 
     /// The buckets in use: (highest value in nanoseconds, requests).
     pub(crate) fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.histogram.iter_recorded().map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()))
-    }
-}
-
-/// Response times being recorded. A run records one each request, so they are only counted here; the library makes of them what is
-/// read at the end.
-#[derive(Clone, Debug, Save)]
-pub(crate) struct LatencyRecorder {
-    /// By [`bucket`].
-    counts: Vec<u64>,
-    requests: u64,
-    sum: u128,
-    squares: u128,
-    max: u64,
-}
-
-/// A bucket is at most one part in 1,024 of its times wide: three digits.
-pub(crate) const PARTS: u32 = 1 << 10;
-
-/// The buckets of each power of two.
-const BUCKETS: u64 = PARTS as u64;
-
-/// The bucket of a time: times below 2048 ns have one each, longer ones share it with those of the same first eleven bits.
-#[inline(always)]
-fn bucket(ns: u64) -> usize {
-    let shift = (ns | (2 * BUCKETS - 1)).ilog2() - (2 * BUCKETS - 1).ilog2();
-    (u64::from(shift) * BUCKETS + (ns >> shift)) as usize
-}
-
-/// The least time of a bucket.
-fn least_ns(bucket: u64) -> u64 {
-    let shift = (bucket / BUCKETS).saturating_sub(1);
-    (bucket - shift * BUCKETS) << shift
-}
-
-impl LatencyRecorder {
-    pub(crate) fn new() -> Self {
-        Self { counts: Vec::new(), requests: 0, sum: 0, squares: 0, max: 0 }
-    }
-
-    #[inline(always)]
-    pub(crate) fn record(&mut self, response: Duration) {
-        let bucket = bucket(response.ns);
-        match self.counts.get_mut(bucket) {
-            Some(count) => *count += 1,
-            None => self.count_first(bucket),
-        }
-        let ns = u128::from(response.ns);
-        self.requests += 1;
-        self.sum += ns;
-        self.squares = self.squares.saturating_add(ns * ns);
-        self.max = self.max.max(response.ns);
-    }
-
-    /// Count the first time beyond the buckets so far.
-    #[cold]
-    fn count_first(&mut self, bucket: usize) {
-        self.counts.resize(bucket + 1, 0);
-        self.counts[bucket] = 1;
-    }
-
-    pub(crate) fn count(&self) -> u64 {
-        self.requests
-    }
-
-    /// The response times so far.
-    pub(crate) fn latency(&self) -> Latency {
-        let mut latency = Latency::default();
-        self.add_to(&mut latency);
-        latency
-    }
-
-    /// Add the response times so far to others.
-    pub(crate) fn add_to(&self, latency: &mut Latency) {
-        for (bucket, &count) in (0..).zip(&self.counts).filter(|(_, count)| **count > 0) {
-            latency.histogram.record_n(least_ns(bucket), count).expect("the histogram grows");
-        }
-        latency.sum += self.sum;
-        latency.squares = latency.squares.saturating_add(self.squares);
-        latency.max = latency.max.max(self.max);
+        let used = (1..).zip(&self.counts).filter(|(_, count)| **count > 0);
+        used.map(|(next, &count)| (least_ns(next).wrapping_sub(1), count))
     }
 }
 
@@ -169,12 +131,10 @@ mod tests {
 
     #[test]
     fn moments_are_exact_and_percentiles_within_a_thousandth() {
-        let mut recorder = LatencyRecorder::new();
+        let mut latency = Latency::default();
         for number in 0..20_000 {
-            recorder.record(Duration { ns: (number / 2 + 1) * 1000 });
+            latency.record(Duration { ns: (number / 2 + 1) * 1000 }, 1);
         }
-        assert_eq!(recorder.count(), 20_000);
-        let latency = recorder.latency();
         assert_eq!((latency.count(), latency.min()), (20_000, Some(1000)));
         assert_eq!(latency.mean(), Some(5_000_500.0));
         let expected = ((10_000.0_f64 * 10_000.0 - 1.0) / 12.0).sqrt() * 1000.0;
@@ -187,10 +147,10 @@ mod tests {
 
     #[test]
     fn a_bin_is_at_most_the_stated_part_of_a_time_wide() {
-        let mut recorder = LatencyRecorder::new();
+        let mut all = Latency::default();
         for bits in 0..60 {
             for ns in [1_u64 << bits, (1 << bits) + 1, (3 << bits) >> 1, (1 << (bits + 1)) - 1] {
-                recorder.record(Duration { ns });
+                all.record(Duration { ns }, 1);
                 let mut one = Latency::default();
                 one.record(Duration { ns }, 1);
                 one.record(Duration { ns: u64::MAX >> 2 }, 1);
@@ -198,26 +158,34 @@ mod tests {
                 assert!(found >= ns && (found - ns) * u64::from(PARTS) <= found, "{ns}: {found}");
             }
         }
-        let (mut least, latency) = (0, recorder.latency());
-        for (most, _) in latency.buckets() {
+        let mut least = 0;
+        for (most, _) in all.buckets() {
             assert!((most - least_ns(bucket(most) as u64)) * u64::from(PARTS) <= most && most > least);
             least = most;
         }
     }
 
     #[test]
-    fn recorded_times_are_those_of_the_histogram() {
-        let (mut recorder, mut direct) = (LatencyRecorder::new(), Latency::default());
+    fn the_histogram_is_that_of_the_library() {
+        let (mut parts, mut whole) = ([Latency::default(), Latency::default()], Latency::default());
+        let mut library = hdrhistogram::Histogram::<u64>::new(3).unwrap();
         for bits in 0..64 {
-            for ns in [1_u64 << bits, (1 << bits) - 1, 3 << bits >> 1, 1_234_567_890_123_456_789 >> bits] {
-                recorder.record(Duration { ns });
-                direct.record(Duration { ns }, 1);
+            let times = [1_u64 << bits, (1 << bits) - 1, 3 << bits >> 1, 1_234_567_890_123_456_789 >> bits];
+            for (ns, requests) in std::iter::zip(times, 1..) {
+                parts[bits % 2].record(Duration { ns }, requests);
+                library.record_n(ns, requests).unwrap();
             }
         }
-        let recorded = recorder.latency();
-        assert!(recorded.buckets().eq(direct.buckets()));
-        assert_eq!((recorded.count(), recorded.min()), (direct.count(), direct.min()));
-        assert_eq!((recorded.mean(), recorded.stddev()), (direct.mean(), direct.stddev()));
-        assert_eq!((recorded.max(), recorded.at(0.5)), (direct.max(), direct.at(0.5)));
+        parts.iter().for_each(|part| whole.add(part));
+        let theirs =
+            library.iter_recorded().map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()));
+        assert!(whole.buckets().eq(theirs));
+        assert_eq!((whole.count(), whole.min()), (library.len(), Some(library.min())));
+        for thousandth in 0..=1000 {
+            let quantile = f64::from(thousandth) / 1000.0;
+            // Of no requests the library tells where the smallest bucket begins.
+            let theirs = if thousandth == 0 { 0 } else { library.value_at_quantile(quantile) };
+            assert_eq!(whole.at(quantile), Some(theirs), "{quantile}");
+        }
     }
 }

@@ -28,10 +28,7 @@ const NOTES: &[fn(&Ended<'_>) -> Option<String>] = &[
     beyond,
     |run| run.fall.as_ref().map(Fall::note),
     |run| run.report.get::<SpareSpace>().is_frozen(run.report, run.erases).then(|| FROZEN.to_owned()),
-    |run| {
-        let until_steady = run.scenario.precondition.until_steady;
-        unsteady(run.series, &Erasing::for_scenario(run.scenario), until_steady)
-    },
+    |run| unsteady(run.series, &Erasing::for_scenario(run.scenario), &run.scenario.precondition),
     |run| fading(run.scenario, run.report),
 ];
 

@@ -5,6 +5,8 @@
 //! rounds at most. A round writes at least a quarter of the device in whole passes over the workload: so a workload that changes on
 //! its way has equal rounds, too. Rounds before GC erases do not count, nor do rounds in which the pages with data become
 //! more or fewer: an erased device amplifies little at first, and slowly more for as long as it fills.
+//!
+//! Then caches and buffers, too: all requests go through the levels of the run, until a round is like the one before, twice.
 
 use crate::course::Course;
 use crate::error::RunError;
@@ -12,8 +14,8 @@ use crate::future::each_request;
 use crate::open_workload::open_again;
 use crate::steady::{as_text, is_steady};
 use crate::traces::Traces;
-use coflash_ftl::{CopyAll, Coverage, Ftl, Io, PageWrite};
-use coflash_level::{Command, Crossing, Level, May, Port};
+use coflash_ftl::{CopyAll, Coverage, Ftl, Io, PageRead, PageWrite};
+use coflash_level::{Command, Crossing, Level, Port, Tower};
 use coflash_media::Untimed;
 use coflash_scenario::{Fill, Scenario};
 use coflash_workload::{Op, Source};
@@ -24,44 +26,25 @@ const ROUNDS_STEADY: usize = 5;
 const ROUNDS_MAX: usize = 25;
 /// A round writes at least this part of the device.
 const PARTS_OF_DEVICE: u64 = 4;
+/// The change of write amplification from round to round, at most, where caches and flash are steady.
+const CALM: f64 = 0.02;
 /// The change of the pages with data over steady rounds, at most, as a part of the device.
 const MAPPED_CHANGE_MAX: f64 = 0.001;
 
-/// Repeat the workload of a scenario until it is steady. Returns the device, and a remark for the reader of the result.
+/// Repeat the workload of a scenario until it is steady. Returns a remark for the reader of the result.
 ///
 /// # Errors
 /// A workload that can be read only once, an error of the workload, or a cancellation.
 pub(crate) fn write_own(
-    ftl: Ftl,
+    level: &mut Port<Ftl>,
     scenario: &Scenario,
     traces: Traces,
     course: &mut Course<'_>,
-) -> Result<(Ftl, String), RunError> {
-    let logical_pages = ftl.logical_pages();
-    let mut level = Port::in_units(ftl, scenario.pages_per_unit());
-    let (mut passes, mut rounds) = (0, Vec::new());
-    let mut state = State::read(level.device().below());
-    while rounds.len() < ROUNDS_MAX && !last(&rounds).is_some_and(are_steady) {
-        let mut written = 0;
-        while written < u64::from(logical_pages).div_ceil(PARTS_OF_DEVICE) {
-            passes += 1;
-            let key = "precondition.until_steady";
-            let mut source = open_again(scenario, traces, logical_pages, passes, key, course.observer)?;
-            let pass = write_pass(&mut level, scenario, source.as_mut(), logical_pages, course)?;
-            if pass == 0 {
-                let remark = "The workload writes nothing: precondition.until_steady has no effect.";
-                return Ok((flash_of(level), remark.to_owned()));
-            }
-            written += pass;
-            course.before += pass;
-        }
-        let before = std::mem::replace(&mut state, State::read(level.device().below()));
-        rounds.push(Round {
-            waf: (state.programs - before.programs) as f64 / written as f64,
-            has_gc: state.erases > before.erases,
-            mapped: [before.mapped, state.mapped],
-        });
-    }
+) -> Result<String, RunError> {
+    let is_over = |rounds: &[Round]| last(rounds).is_some_and(are_steady);
+    let Some((passes, rounds)) = repeat(level, scenario, traces, false, is_over, course)? else {
+        return Ok("The workload writes nothing: precondition.until_steady has no effect.".to_owned());
+    };
     let last = last(&rounds).expect("as many rounds at least");
     let fills = if fills(last) {
         let advice = if scenario.precondition.fill == Fill::None {
@@ -74,20 +57,83 @@ pub(crate) fn write_own(
     } else {
         String::new()
     };
-    let cache = if scenario.has_cache() { ", which is empty when the run begins," } else { "," };
-    let remark = format!(
+    let begins_empty = scenario.has_cache() && !scenario.precondition.through_caches;
+    let cache = if begins_empty { ", which is empty when the run begins," } else { "," };
+    Ok(format!(
         "Before the run, the workload's own writes went to flash past the cache{cache} in {passes} passes. Write amplification was {} \
          then: {} in the last {ROUNDS_STEADY} of {} rounds{fills}.",
         if are_steady(last) { "steady" } else { "still not steady" },
         as_text(&wafs(last)),
         rounds.len()
-    );
-    Ok((flash_of(level), remark))
+    ))
 }
 
-fn flash_of(level: Port<Ftl>) -> Ftl {
-    let May::Lack(flash) = level.into_device() else { unreachable!("it has no cache") };
-    flash
+/// Repeat the workload of a scenario through all levels, until write amplification is that of the round before, twice. Returns a
+/// remark.
+///
+/// # Errors
+/// See [`write_own`].
+pub(crate) fn write_through(
+    tower: &mut Tower<Ftl>,
+    scenario: &Scenario,
+    traces: Traces,
+    course: &mut Course<'_>,
+) -> Result<String, RunError> {
+    let (passes, rounds) = repeat(tower, scenario, traces, true, is_calm, course)?.unwrap_or_default();
+    tower.lowest_mut().reset_counters();
+    let wafs: Vec<f64> = rounds.iter().map(|round| round.waf).collect();
+    Ok(format!(
+        "Then its requests went through caches and buffers in {passes} passes. Write amplification was {} then: {} in {} rounds.",
+        if is_calm(&rounds) { "steady" } else { "still not steady" },
+        as_text(&wafs),
+        rounds.len()
+    ))
+}
+
+/// Whether write amplification was that of the round before, twice.
+fn is_calm(rounds: &[Round]) -> bool {
+    let [.., a, b, c] = rounds else { return false };
+    [(a, b), (b, c)].iter().all(|(one, next)| (next.waf - one.waf).abs() <= CALM * one.waf)
+}
+
+/// Repeat a workload in rounds until they are over; with `all` not only its writes and trims. Returns the passes and the rounds; `None` if it writes nothing.
+fn repeat(
+    level: &mut impl Level<Untimed>,
+    scenario: &Scenario,
+    traces: Traces,
+    all: bool,
+    is_over: impl Fn(&[Round]) -> bool,
+    course: &mut Course<'_>,
+) -> Result<Option<(u64, Vec<Round>)>, RunError> {
+    // No draws of a generated workload come twice: neither in flash and caches, nor in the run, whose turn is 0.
+    let (key, rounds_max, first_turn) = match all {
+        true => ("precondition.through_caches", 12, 1 << 32),
+        false => ("precondition.until_steady", ROUNDS_MAX, 0),
+    };
+    let logical_pages = level.logical_pages();
+    let (mut passes, mut rounds) = (0, Vec::new());
+    let mut state = State::read(level.ftl());
+    while rounds.len() < rounds_max && !is_over(&rounds) {
+        let mut written = 0;
+        while written < u64::from(logical_pages).div_ceil(PARTS_OF_DEVICE) {
+            passes += 1;
+            let turn = first_turn + passes;
+            let mut source = open_again(scenario, traces, logical_pages, turn, key, course.observer)?;
+            let pass = write_pass(level, scenario, source.as_mut(), all, course)?;
+            if pass == 0 {
+                return Ok(None);
+            }
+            written += pass;
+            course.before += pass;
+        }
+        let before = std::mem::replace(&mut state, State::read(level.ftl()));
+        rounds.push(Round {
+            waf: (state.programs - before.programs) as f64 / written as f64,
+            has_gc: state.erases > before.erases,
+            mapped: [before.mapped, state.mapped],
+        });
+    }
+    Ok(Some((passes, rounds)))
 }
 
 /// Counts of flash between two rounds.
@@ -140,18 +186,18 @@ fn are_steady(rounds: &Last) -> bool {
     rounds.iter().all(|round| round.has_gc) && is_steady(&wafs(rounds)) && !fills(rounds)
 }
 
-/// Write and trim as the workload does, once. Returns the pages written by the host.
+/// Write and trim as the workload does, once; with `all` read and flush, too. Returns the pages written by the host.
 fn write_pass(
-    level: &mut Port<Ftl>,
+    level: &mut impl Level<Untimed>,
     scenario: &Scenario,
     source: &mut dyn Source,
-    logical_pages: u32,
+    all: bool,
     course: &mut Course<'_>,
 ) -> Result<u64, RunError> {
     let written = Cell::new(0);
     let look = |_| course.report(written.get());
-    each_request(scenario, source, logical_pages, look, |request, lpns| {
-        if !matches!(request.op, Op::Write | Op::Trim) {
+    each_request(scenario, source, level.logical_pages(), look, |request, lpns| {
+        if !all && !matches!(request.op, Op::Write | Op::Trim) {
             return;
         }
         let io = &mut Io { media: &mut Untimed, hook: CopyAll, start: () };
@@ -166,12 +212,16 @@ fn write_pass(
         for lpn in lpns.iter() {
             let Ok(()) = match request.op {
                 Op::Trim => level.trim(lpn, (), io),
+                Op::Read => level.read(PageRead::host(lpn), (), io).map(drop),
                 _ => {
                     written.set(written.get() + 1);
                     let page = PageWrite::host(lpn, Coverage::Full);
                     level.write(PageWrite { placement: request.placement, ..page }, (), io)
                 }
             };
+        }
+        if request.op == Op::Flush {
+            let Ok(()) = level.flush((), io, &mut Vec::new());
         }
         let Ok(_) = level.end(io);
     })?;

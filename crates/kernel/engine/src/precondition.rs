@@ -8,6 +8,7 @@ use crate::traces::Traces;
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Ahead, Index, Lpn, Permutation, Save, Seed};
 use coflash_ftl::{CopyAll, Coverage, Ftl, Io, PageWrite};
+use coflash_level::{May, Port};
 use coflash_media::Untimed;
 use coflash_scenario::{Fill, PreconditionConfig, RandomPasses, Scenario};
 
@@ -79,9 +80,10 @@ pub(crate) fn precondition(
     let mut course = Course { observer, pages: None, before: 0 };
     let mut remarks: Vec<String> = write_fresh(&mut ftl, scenario, &mut course)?.into_iter().collect();
     if scenario.precondition.until_steady {
-        let (written, remark) = write_own(ftl, scenario, traces, &mut course)?;
-        ftl = written;
-        remarks.push(remark);
+        let mut level = Port::in_units(ftl, scenario.pages_per_unit());
+        remarks.push(write_own(&mut level, scenario, traces, &mut course)?);
+        let May::Lack(flash) = level.into_device() else { unreachable!("it has no cache") };
+        ftl = flash;
     }
     // An idle device has no partly cleaned victim.
     let Ok(()) = ftl.finish_victims(&mut Io { media: &mut Untimed, hook: CopyAll, start: () });

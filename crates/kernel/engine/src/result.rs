@@ -15,18 +15,15 @@ use serde_json::Value;
 /// The measurements of a finished engine.
 pub(crate) struct Measured {
     pub(crate) metrics: Metrics,
-    pub(crate) histograms: Histograms,
+    /// Of each of [`KINDS`].
+    pub(crate) histograms: [Latency; 3],
     pub(crate) series: Series,
     pub(crate) erases: Vec<u32>,
     pub(crate) notes: Vec<String>,
 }
 
-/// Histograms of the response times.
-pub(crate) struct Histograms {
-    pub(crate) all: Latency,
-    pub(crate) read: Latency,
-    pub(crate) write: Latency,
-}
+/// The kinds of requests whose response times have a histogram.
+const KINDS: [&str; 3] = ["all", "read", "write"];
 
 /// The replayed workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -68,11 +65,11 @@ impl Simulator {
 
 /// The result of a run.
 pub struct RunResult {
-    scenario: Scenario,
-    workload: Workload,
-    measured: Measured,
-    simulator: Simulator,
-    jobs: Vec<JobReport>,
+    pub(crate) scenario: Scenario,
+    pub(crate) workload: Workload,
+    pub(crate) measured: Measured,
+    pub(crate) simulator: Simulator,
+    pub(crate) jobs: Vec<JobReport>,
 }
 
 /// The JSON object of a result, in its order.
@@ -95,20 +92,6 @@ struct Report<'a> {
 }
 
 impl RunResult {
-    pub(crate) fn new(
-        scenario: Scenario,
-        workload: Workload,
-        measured: Measured,
-        simulator: Simulator,
-    ) -> Self {
-        Self { scenario, workload, measured, simulator, jobs: Vec::new() }
-    }
-
-    /// Add the reports of the jobs of the workload.
-    pub(crate) fn with_jobs(self, jobs: Vec<JobReport>) -> Self {
-        Self { jobs, ..self }
-    }
-
     /// The metrics.
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
@@ -142,13 +125,8 @@ impl RunResult {
     /// The histogram of response times for "all", "read" or "write": (highest value in nanoseconds, requests).
     #[must_use]
     pub fn histogram(&self, kind: &str) -> Option<Vec<(u64, u64)>> {
-        let latency = match kind {
-            "all" => &self.measured.histograms.all,
-            "read" => &self.measured.histograms.read,
-            "write" => &self.measured.histograms.write,
-            _ => return None,
-        };
-        Some(latency.buckets().collect())
+        let place = KINDS.iter().position(|known| *known == kind)?;
+        Some(self.measured.histograms[place].buckets().collect())
     }
 
     /// The whole result as one JSON object.

@@ -1,10 +1,12 @@
 //! A run from its scenario: what is opened and prepared before the first request.
 
+use crate::course::Course;
 use crate::error::RunError;
 use crate::input::Inputs;
 use crate::memory;
 use crate::observer::Observer;
 use crate::open_workload::{OpenWorkload, Supply};
+use crate::own_writes::write_through;
 use crate::precondition::{Preconditioned, precondition};
 use crate::result::RunResult;
 use crate::simulation::Simulation;
@@ -168,7 +170,12 @@ fn on_flash<'a>(
         flash.foresee(future);
     }
     let media = given.record_operations(scenario.timeline());
-    let mut stack = Stack::Flash(levels.over(flash));
+    let mut tower = levels.over(flash);
+    if scenario.precondition.through_caches && scenario.has_cache() {
+        let course = &mut Course { observer, pages: None, before: 0 };
+        workload.remarks.push(write_through(&mut tower, scenario, given.traces, course)?);
+    }
+    let mut stack = Stack::Flash(tower);
     given.record_decisions(&mut stack);
     Ok(Simulation::new(scenario, stack, media, workload))
 }

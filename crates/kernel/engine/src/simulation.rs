@@ -173,6 +173,6 @@ impl<'a> Simulation<'a> {
                 (scenario.replay_mode(), remarks, reports)
             }
         };
-        Ok(facts.result(&engine, &stack, mode, more, observer)?.with_jobs(jobs))
+        Ok(RunResult { jobs, ..facts.result(&engine, &stack, mode, more, observer)? })
     }
 }

@@ -4,7 +4,7 @@
 //! their mean, and their best straight line may rise or fall by a tenth of it.
 
 use crate::series::Series;
-use coflash_scenario::Scenario;
+use coflash_scenario::{PreconditionConfig, Scenario};
 use coflash_workload::steady::slope;
 
 /// The windows of a run.
@@ -98,14 +98,14 @@ pub(crate) fn as_text(windows: &[f64]) -> String {
 }
 
 /// The note on a run whose write amplification was not steady.
-pub(crate) fn unsteady(series: &Series, device: &Erasing, began_steady: bool) -> Option<String> {
+pub(crate) fn unsteady(series: &Series, device: &Erasing, before: &PreconditionConfig) -> Option<String> {
     let (waf, erases) = quarters(series)?;
     let (has_trend, steady) = judge(&waf);
     let erases_min = ERASES_MIN.max(ERASES_OF_POOL_MIN * device.pools);
     if erases < erases_min * f64::from(device.blocks_per_erase) || steady {
         return None;
     }
-    let advice = if began_steady {
+    let advice = if before.until_steady {
         "the state before it was steady for the run's own writes past the cache, and"
     } else {
         "precondition.until_steady=true first repeats the run's own writes until it no longer changes, and"
@@ -149,7 +149,9 @@ mod tests {
 
     #[test]
     fn a_trend_or_a_wide_range_is_told_and_noise_is_not() {
-        let of = |programs: [u64; 4]| unsteady(&series(&[1000; 4], &programs), &ONE, false);
+        let of = |programs: [u64; 4]| {
+            unsteady(&series(&[1000; 4], &programs), &ONE, &PreconditionConfig::default())
+        };
         let told = of([6700, 6200, 4100, 4200]).expect("it falls");
         assert!(told.contains("6.70, 6.20, 4.10, 4.20") && told.contains("writes, falling"), "{told}");
         assert!(of([3000, 3100, 3200, 3350]).expect("a trend within the range").contains("rising"));
@@ -157,23 +159,24 @@ mod tests {
         assert_eq!(of([3000, 3100, 2950, 3050]), None);
         let mut few = series(&[1000; 4], &[6700, 6200, 4100, 4200]);
         few.columns[3].1 = vec![20; 4];
-        assert_eq!(unsteady(&few, &ONE, false), None, "chance");
+        assert_eq!(unsteady(&few, &ONE, &PreconditionConfig::default()), None, "chance");
         assert_eq!(
             unsteady(
                 &series(&[1000; 4], &[6700, 6200, 4100, 4200]),
                 &Erasing { blocks_per_erase: 4, ..ONE },
-                false
+                &PreconditionConfig::default()
             ),
             None,
             "chance, as superblocks"
         );
         let many = Erasing { pools: 26.0, ..ONE };
         assert_eq!(
-            unsteady(&series(&[1000; 4], &[6700, 6200, 4100, 4200]), &many, false),
+            unsteady(&series(&[1000; 4], &[6700, 6200, 4100, 4200]), &many, &PreconditionConfig::default()),
             None,
             "a few in each pool"
         );
-        let told = unsteady(&series(&[1000; 4], &[6700, 6200, 4100, 4200]), &ONE, true).expect("it falls");
+        let began = PreconditionConfig { until_steady: true, ..PreconditionConfig::default() };
+        let told = unsteady(&series(&[1000; 4], &[6700, 6200, 4100, 4200]), &ONE, &began).expect("it falls");
         assert!(!told.contains("precondition.until_steady"), "{told}");
     }
 }

@@ -64,7 +64,7 @@ coflash_base::measures! {
     /// The space in use.
     pub struct UsedSpace in "", "Flash" {
         /// Logical pages with data in flash, at the end.
-        mapped_pages: u64, "pages in use at the end", pages, untabled;
+        mapped_pages: u64, "pages in use at the end", pages, untabled, state;
     }
 }
 

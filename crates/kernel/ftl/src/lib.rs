@@ -46,7 +46,7 @@ pub use config::{
     Trigger, WearLevelling,
 };
 pub use counters::{FtlCounters, PlacementClass, Programs, UsedSpace};
-pub use ftl::{BlockState, BlockView, FastBlockCounters, Ftl, Io, PageView, SlcCounters};
+pub use ftl::{FastBlockCounters, Ftl, Io, PageView, SlcCounters};
 pub use hook::{CopyAll, CopySource, Decision, GcHook};
 pub use ids::LocalBlock;
 pub use marks::Marks;

@@ -11,14 +11,14 @@ use coflash_media::disk::DisksConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whether a write waits for the group that is destaged to make room.
+/// Whether a request waits for the group that is destaged to make room for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Destaging {
-    /// A write to a full write cache is answered when the group is on the disk, as in the cost model.
+    /// A write, or a read of a page that enters the cache, is answered when the group is on the disk, as in the cost model.
     #[default]
     Foreground,
-    /// The write does not wait.
+    /// No request waits.
     Background,
 }
 
@@ -103,7 +103,7 @@ coflash_base::config! {
         pub destage_pages: u32 = 64,
         /// When the disk gets a page that is written to the write cache.
         pub write_policy: WritePolicy,
-        /// Whether a write waits for the group that is destaged to make room.
+        /// Whether a request waits for the group that is destaged to make room for it.
         pub destaging: Destaging,
         /// The treatment of a partial write to a page that is not cached.
         pub partial_writes: PartialWrites,

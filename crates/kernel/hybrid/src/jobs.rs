@@ -1,7 +1,7 @@
 //! Disk jobs of the tier, from their creation to the answer.
 
 use crate::page_replacer::EvictionId;
-use coflash_base::{Lpn, Save, Time};
+use coflash_base::{Lpn, Save, Slab, Time};
 use coflash_media::{Backed, Media, Transfer};
 use std::collections::VecDeque;
 
@@ -45,19 +45,18 @@ pub(crate) struct Job<W> {
 /// All pending jobs, by number.
 #[derive(Clone, Debug, Save)]
 pub(crate) struct Jobs<W> {
-    jobs: Vec<Option<Job<W>>>,
-    free: Vec<u32>,
+    jobs: Slab<Job<W>>,
     /// Groups that have begun, with transfers that have not.
     begun: VecDeque<u32>,
 }
 
 impl<W: Copy> Jobs<W> {
     pub(crate) fn new() -> Self {
-        Self { jobs: Vec::new(), free: Vec::new(), begun: VecDeque::new() }
+        Self { jobs: Slab::default(), begun: VecDeque::new() }
     }
 
     pub(crate) fn begin(&mut self, purpose: Purpose) -> u32 {
-        let job = Job {
+        self.jobs.put(Job {
             purpose,
             pages: Vec::new(),
             reading: None,
@@ -66,13 +65,7 @@ impl<W: Copy> Jobs<W> {
             in_line: None,
             waiters: Vec::new(),
             yielded: 0,
-        };
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.jobs.push(None);
-            self.jobs.len() as u32 - 1
-        });
-        self.jobs[number as usize] = Some(job);
-        number
+        })
     }
 
     pub(crate) fn begin_group(&mut self, group: EvictionId) -> u32 {
@@ -101,7 +94,7 @@ impl<W: Copy> Jobs<W> {
     }
 
     pub(crate) fn get(&mut self, job: u32) -> &mut Job<W> {
-        self.jobs[job as usize].as_mut().expect("it has not ended")
+        self.jobs.get_mut(job)
     }
 
     /// The moment at which a job is done.
@@ -120,12 +113,11 @@ impl<W: Copy> Jobs<W> {
     /// The jobs that write past the cache: until their answers the data is not durable.
     pub(crate) fn past(&self) -> Vec<u32> {
         let is_past = |job: &Job<W>| matches!(job.purpose, Purpose::Overwrite(_) | Purpose::Answer);
-        let past = (0..).zip(&self.jobs).filter(move |(_, job)| job.as_ref().is_some_and(is_past));
+        let past = self.jobs.iter().filter(|(_, job)| is_past(job));
         past.map(|(number, _)| number).collect()
     }
 
     pub(crate) fn end(&mut self, job: u32) -> Job<W> {
-        self.free.push(job);
-        self.jobs[job as usize].take().expect("it has not ended")
+        self.jobs.take(job)
     }
 }

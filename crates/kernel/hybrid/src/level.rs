@@ -277,6 +277,13 @@ impl<W: Copy> Hybrid<W> {
         last
     }
 
+    /// The answer to who took room that a group makes: it waits for the group, unless that is destaged in the background.
+    #[inline]
+    fn after_group<M: TierMedia<When = W>>(&mut self, group: Option<u32>, when: W, media: &mut M) -> W {
+        let group = group.filter(|_| self.destaging == Destaging::Foreground);
+        group.map_or(when, |group| self.jobs.after(group, when, media))
+    }
+
     /// Submit the next run of adjacent pages of a group, or yield to other transfers. Returns false if no
     /// page is left.
     fn continue_group<M: TierMedia<When = W>>(&mut self, id: u32, media: &mut M) -> bool {
@@ -322,7 +329,13 @@ impl<W: Copy> Hybrid<W> {
         let mut answer = io.start;
         match purpose {
             Purpose::Read | Purpose::Answer => {}
-            Purpose::Fetch(first) => self.at_work(io).fetched(id, first)?,
+            Purpose::Fetch(first) => {
+                self.at_work(io).fetched(id, first)?;
+                // No write past the cache: a flush does not wait for it.
+                self.jobs.get(id).purpose = Purpose::Read;
+                let group = self.send_groups(io.media);
+                answer = self.after_group(group, answer, io.media);
+            }
             Purpose::Group(group) => {
                 // Requests that wait for room need not wait for the journal.
                 self.at_work(io).destaged(group)?;
@@ -408,10 +421,7 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
             WritePolicy::WriteBack => done,
             WritePolicy::WriteThrough => self.extend(Kind::Through, (page.lpn, page.from), done, io)?,
         };
-        match group.filter(|_| self.destaging == Destaging::Foreground) {
-            Some(group) => Ok(self.jobs.after(group, done, io.media)),
-            None => Ok(done),
-        }
+        Ok(self.after_group(group, done, io.media))
     }
 
     fn trim<H: GcHook>(

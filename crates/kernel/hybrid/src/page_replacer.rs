@@ -3,7 +3,7 @@
 use crate::partition_resizer::Limits;
 use crate::recency::Recency;
 use crate::write_policy::WritePolicy;
-use coflash_base::{IdVec, Lpn, Save, id_type};
+use coflash_base::{IdVec, Lpn, Save, Slab, id_type};
 use coflash_cache::{Cache, EvictionConfig, Orders, PolicyPair, SlotId};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,8 +42,7 @@ pub(crate) struct PageReplacer {
     group_pages: u32,
     /// The eviction that each page belongs to.
     evicted_by: IdVec<SlotId, Option<EvictionId>>,
-    evictions: Vec<Option<Eviction>>,
-    free: Vec<EvictionId>,
+    evictions: Slab<Eviction>,
     /// The pages that pending requests write to the disk, with the number of these requests.
     overwritten: BTreeMap<Lpn, u32>,
     group: Vec<(Lpn, SlotId)>,
@@ -77,8 +76,7 @@ impl PageReplacer {
             pinned: 0,
             group_pages,
             evicted_by: IdVec::filled(None, slots as usize),
-            evictions: Vec::new(),
-            free: Vec::new(),
+            evictions: Slab::default(),
             overwritten: BTreeMap::new(),
             recency: None,
             group: Vec::with_capacity(group_pages as usize),
@@ -170,24 +168,19 @@ impl PageReplacer {
 
     /// Begin an eviction with pinned slots.
     pub(crate) fn begin(&mut self, eviction: Eviction) -> EvictionId {
-        let id = self.free.pop().unwrap_or_else(|| {
-            self.evictions.push(None);
-            EvictionId::new(self.evictions.len() as u32 - 1)
-        });
-        for &slot in &eviction.slots {
-            self.evicted_by[slot] = Some(id);
-        }
         for page in eviction.pages_overwritten() {
             *self.overwritten.entry(page).or_default() += 1;
         }
-        self.evictions[id.get() as usize] = Some(eviction);
+        let id = EvictionId::new(self.evictions.put(eviction));
+        for &slot in &self.evictions.get_mut(id.get()).slots {
+            self.evicted_by[slot] = Some(id);
+        }
         id
     }
 
     /// End an eviction. Returns it without the slots overwritten since then.
     pub(crate) fn end(&mut self, id: EvictionId) -> Eviction {
-        let mut eviction = self.evictions[id.get() as usize].take().expect("it began and has not ended");
-        self.free.push(id);
+        let mut eviction = self.evictions.take(id.get());
         for page in eviction.pages_overwritten() {
             if let Entry::Occupied(mut requests) = self.overwritten.entry(page) {
                 *requests.get_mut() -= 1;
@@ -280,7 +273,7 @@ impl PageReplacer {
     /// Whether a pending request overwrites the page in `slot` past the cache, and the page was not
     /// overwritten in the cache since.
     pub(crate) fn is_outdated(&self, slot: SlotId) -> bool {
-        let with = self.evicted_by[slot].and_then(|id| self.evictions[id.get() as usize].as_ref());
+        let with = self.evicted_by[slot].and_then(|id| self.evictions.get(id.get()));
         with.is_some_and(|eviction| eviction.overwritten.is_some() && !eviction.stays)
     }
 

@@ -261,6 +261,23 @@ fn a_write_waits_for_the_group_that_it_sends_only_in_the_foreground() {
 }
 
 #[test]
+fn a_read_waits_for_the_group_that_makes_room_for_it_only_in_the_foreground() {
+    for channel in ["private", "shared"] {
+        for (destaging, waits) in [("foreground", true), ("background", false)] {
+            let scheme = json!({ "name": "fp-fcl", "caching": "0.03%" });
+            let keys = json!({ "destaging": destaging, "scheme": scheme });
+            let mut rig = Rig::on(groups_of_three(keys), channel);
+            let took = rig.serve(&[&FOUR_WRITES[..3], &[(3000, Op::Read, 50, 1)]].concat());
+            let group = 3 * READ + 2 * DESTAGE + MORE;
+            let expected = if waits { FETCH + group } else { FETCH };
+            assert!(took[3].abs_diff(expected) <= 2 * READ, "{destaging}, {channel}: {} ns", took[3]);
+            let names = ["destage_groups", "destages_pages", "fills_pages", "disk_write_transfers"];
+            assert_eq!(rig.counts(names), [1, 3, 1, 2], "{destaging}");
+        }
+    }
+}
+
+#[test]
 fn a_write_through_waits_for_the_disk_and_what_leaves_does_not() {
     let mut rig = Rig::new(groups_of_three(json!({ "write_policy": "write-through" })));
     let apart = FOUR_WRITES.map(|(us, op, page, pages)| (us * 100, op, page, pages));

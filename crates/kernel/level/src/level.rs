@@ -203,8 +203,8 @@ impl LostPages {
 }
 
 /// Forward methods of [`Level`] to the variant of an enum, or to the level below. The argument is the macro that matches on the
-/// enum or names the level. Of a level below, the methods and groups to forward follow: `time` is the passing of time and idle
-/// work, `numbers` the other questions that each level passes on. What is left out does not compile. It imports the types that the methods name.
+/// enum or names the level. Of a level below, the groups to forward follow: `life` is what begins, ends and makes durable, `time` the
+/// passing of time, idle work and restarts, `pages` all that is done with pages but their writing, `numbers` the other questions. What is left out does not compile. It imports the types that the methods name.
 ///
 /// ```ignore
 /// impl<M: Media> Level<M> for Stack {
@@ -214,76 +214,44 @@ impl LostPages {
 #[macro_export]
 macro_rules! forward_level {
     ($dispatch:ident) => {
-        $crate::forward_level!($dispatch: begin read write trim flush end time restart report logical_pages numbers rest);
+        $crate::forward_level!($dispatch: life time pages write logical_pages numbers rest);
     };
     ($dispatch:ident: $($group:ident)*) => {
         $($crate::forward_level!(@$group $dispatch);)*
     };
-    (@begin $dispatch:ident) => {
-        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
-            fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When;
-        }
+    (=$dispatch:ident $($method:tt)*) => {
+        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>; $($method)* }
     };
-    (@read $dispatch:ident) => {
-        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
-            fn read<H: GcHook>(&mut self, page: PageRead, after: M::When, io: &mut Io<'_, M, H>) -> Result<Option<M::When>, M::Error>;
-        }
-    };
-    (@write $dispatch:ident) => {
-        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
-            fn write<H: GcHook>(&mut self, page: PageWrite, after: M::When, io: &mut Io<'_, M, H>) -> Result<M::When, M::Error>;
-        }
-    };
-    (@trim $dispatch:ident) => {
-        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
-            fn trim<H: GcHook>(&mut self, lpn: Lpn, after: M::When, io: &mut Io<'_, M, H>) -> Result<M::When, M::Error>;
-        }
-    };
-    (@flush $dispatch:ident) => {
-        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
-            fn flush<H: GcHook>(&mut self, after: M::When, io: &mut Io<'_, M, H>, parts: &mut Vec<M::When>) -> Result<(), M::Error>;
-        }
-    };
-    (@end $dispatch:ident) => {
-        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
-            fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error>;
-        }
-    };
-    (@time $dispatch:ident) => {
-        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
-            fn is_timed(&self) -> bool;
-            fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
-            fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error>;
-            fn notify<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
-        }
-    };
-    (@restart $dispatch:ident) => {
-        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
-            fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error>;
-        }
-    };
-    (@report $dispatch:ident) => {
-        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
-            fn report(&self, report: &mut Report);
-        }
-    };
+    (@life $dispatch:ident) => { $crate::forward_level! { =$dispatch
+        fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When;
+        fn flush<H: GcHook>(&mut self, after: M::When, io: &mut Io<'_, M, H>, parts: &mut Vec<M::When>) -> Result<(), M::Error>;
+        fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error>;
+    } };
+    (@time $dispatch:ident) => { $crate::forward_level! { =$dispatch
+        fn is_timed(&self) -> bool;
+        fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
+        fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error>;
+        fn notify<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
+        fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error>;
+    } };
+    (@pages $dispatch:ident) => { $crate::forward_level! { =$dispatch
+        fn read<H: GcHook>(&mut self, page: PageRead, after: M::When, io: &mut Io<'_, M, H>) -> Result<Option<M::When>, M::Error>;
+        fn trim<H: GcHook>(&mut self, lpn: Lpn, after: M::When, io: &mut Io<'_, M, H>) -> Result<M::When, M::Error>;
+        fn report(&self, report: &mut Report);
+    } };
+    (@write $dispatch:ident) => { $crate::forward_level! { =$dispatch
+        fn write<H: GcHook>(&mut self, page: PageWrite, after: M::When, io: &mut Io<'_, M, H>) -> Result<M::When, M::Error>;
+    } };
     (@logical_pages $dispatch:ident) => {
-        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
-            fn logical_pages(&self) -> u32;
-        }
+        $crate::forward_level! { =$dispatch fn logical_pages(&self) -> u32; }
     };
     (@numbers $dispatch:ident) => {
-        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
-            fn joins_pages(&self) -> bool;
-            fn ftl(&self) -> &coflash_ftl::Ftl;
-        }
+        $crate::forward_level! { =$dispatch fn joins_pages(&self) -> bool; fn ftl(&self) -> &coflash_ftl::Ftl; }
     };
-    (@rest $dispatch:ident) => {
-        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
-            fn look_ahead(&self, lpn: Lpn, ahead: Ahead);
-            fn elsewhere(&self, page: Lpn) -> Option<$crate::Elsewhere>;
-            fn next_due(&self) -> Option<Time>;
-            fn assert_invariants(&self);
-        }
-    };
+    (@rest $dispatch:ident) => { $crate::forward_level! { =$dispatch
+        fn look_ahead(&self, lpn: Lpn, ahead: Ahead);
+        fn elsewhere(&self, page: Lpn) -> Option<$crate::Elsewhere>;
+        fn next_due(&self) -> Option<Time>;
+        fn assert_invariants(&self);
+    } };
 }

@@ -232,7 +232,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Port<L> {
         Ok(end + std::mem::take(&mut self.tail))
     }
 
-    crate::forward_level!(device_dispatch: read trim time restart report logical_pages numbers rest);
+    crate::forward_level!(device_dispatch: time pages logical_pages numbers rest);
 }
 
 /// Messages are about pages, whose numbers stay the same.

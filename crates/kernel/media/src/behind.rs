@@ -7,7 +7,7 @@ use crate::Cause;
 use crate::contract::Transfer;
 use crate::disk::{Answered, Disks};
 use crate::moment::{Finished, Tag};
-use coflash_base::{Duration, Save, Time};
+use coflash_base::{Duration, Save, Slab, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -16,37 +16,6 @@ use std::collections::BinaryHeap;
 struct Tagged {
     transfer: Transfer,
     tag: u32,
-}
-
-/// Entries with reusable numbers.
-#[derive(Clone, Debug, Save)]
-struct Slab<T> {
-    entries: Vec<Option<T>>,
-    free: Vec<u32>,
-}
-
-impl<T> Slab<T> {
-    const fn new() -> Self {
-        Self { entries: Vec::new(), free: Vec::new() }
-    }
-
-    fn put(&mut self, entry: T) -> u32 {
-        match self.free.pop() {
-            Some(number) => {
-                self.entries[number as usize] = Some(entry);
-                number
-            }
-            None => {
-                self.entries.push(Some(entry));
-                self.entries.len() as u32 - 1
-            }
-        }
-    }
-
-    fn take(&mut self, number: u32) -> T {
-        self.free.push(number);
-        self.entries[number as usize].take().expect("it was put there and not taken")
-    }
 }
 
 /// Disks behind flash.
@@ -76,7 +45,7 @@ impl Behind {
             busy_until: Time::ZERO,
             later: BinaryHeap::new(),
             asked: 0,
-            transfers: Slab::new(),
+            transfers: Slab::default(),
             yielding: None,
             others_served: false,
             time: [Duration::ZERO; Cause::ALL.len()],
@@ -112,7 +81,7 @@ impl Behind {
     }
 
     fn submit(&mut self, number: u32) {
-        let tagged = self.transfers.entries[number as usize].as_ref().expect("it is under way");
+        let tagged = self.transfers.get(number).expect("it is under way");
         let Transfer { direction, first, pages, .. } = tagged.transfer;
         self.disks.submit(direction, first, pages, number, self.now);
     }

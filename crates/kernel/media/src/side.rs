@@ -15,12 +15,6 @@ impl Side {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Host, Self::Device, Self::Both];
 
-    /// Whether the host is cut.
-    #[must_use]
-    pub fn has_host(self) -> bool {
-        self != Self::Device
-    }
-
     /// Whether the device is cut.
     #[must_use]
     pub fn has_device(self) -> bool {

@@ -162,7 +162,7 @@ impl Scenario {
         self.cache.size.pages(self.page_bytes(), 1 << 31) > 0
     }
 
-    fn caches_in_host(&self) -> bool {
+    pub(crate) fn caches_in_host(&self) -> bool {
         self.cache.placement == Placement::Host && self.has_cache()
     }
 }

@@ -79,6 +79,11 @@ pub struct PreconditionConfig {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(extend("default" = false))]
     pub until_steady: bool,
+    /// After the rest, repeat the run's own requests through caches and buffers, which otherwise begin empty, until write
+    /// amplification is steady, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("default" = false))]
+    pub through_caches: bool,
 }
 
 impl PreconditionConfig {

@@ -173,3 +173,63 @@ fn a_device_that_a_trace_wrote_serves_this_trace_alone() {
     let refused = from(&device).map(drop).expect_err("the trace is another one").to_string();
     assert!(refused.contains("trace.csv with another content"), "{refused}");
 }
+
+/// The counts of a run from warm caches are those that the same round adds to a longer run, whose caches begin empty: the requests
+/// before it, and those of the rounds through the caches, are the same.
+#[test]
+fn a_run_goes_on_from_its_own_requests_through_the_cache() {
+    let cached: [&[(&str, &str)]; 3] = [
+        &[("cache.size", "256KiB"), ("cooperation", "none")],
+        &[("cache.size", "512KiB"), ("cooperation", "cdm"), ("cache.policy", "s3-fifo")],
+        &[("cache.size", "256KiB"), ("cooperation", "expected-cost"), ("precondition.random_passes", "0.5")],
+    ];
+    let trace = Trace::new("through");
+    for case in cached {
+        let warm = result(&trace.replayed(&[case, &[("precondition.through_caches", "true")]].concat()));
+        let remark = remarks(&warm).into_iter().find(|one| one.contains("through caches")).expect("a remark");
+        assert!(remark.contains("was steady then"), "{remark}");
+        let rest = remark.split_once("buffers in ").expect("passes").1;
+        let before: u64 = rest.split_once(" passes").expect("passes").0.parse().expect("a number");
+        let counts = |result: &RunResult| {
+            let paths = [
+                "cache.read_hits",
+                "cache.write_hits",
+                "cache.dirty_evictions_pages",
+                "gc_drops_pages",
+                "erases_blocks",
+            ];
+            let own = paths.map(|path| result.metrics().count(path));
+            [&own[..], &programs(result)].concat()
+        };
+        let repeated = |rounds: u64| {
+            let rounds = rounds.to_string();
+            result(&trace.replayed(&[case, &[("workload.repeat", rounds.as_str())]].concat()))
+        };
+        let (with, without) = (repeated(before + 1), repeated(before));
+        let own: Vec<u64> =
+            std::iter::zip(counts(&with), counts(&without)).map(|(with, without)| with - without).collect();
+        assert_eq!(counts(&warm), own, "{case:?}");
+        for state in ["cache.dirty_pages", "cache.capacity_pages", "mapped_pages"] {
+            assert_eq!(warm.metrics().count(state), with.metrics().count(state), "{state}");
+        }
+        let hits = warm.metrics().number("cache.hit_ratio").expect("reads");
+        assert!(
+            (hits - with.metrics().number("cache.hit_ratio").expect("reads")).abs() < 0.2,
+            "derived anew: {hits}"
+        );
+    }
+}
+
+#[test]
+fn caches_of_the_host_begin_empty_and_a_device_without_a_cache_is_as_before() {
+    let through = ("precondition.through_caches", "true");
+    for in_host in [("cache.placement", "host"), ("host_buffer.size", "64KiB")] {
+        let set =
+            Scenario::default().set(&[("cache.size", "128KiB"), ("cooperation", "none"), in_host, through]);
+        let error = set.map(drop).expect_err("it has a memory in the host").to_string();
+        assert!(error.starts_with("precondition.through_caches: caches and buffers of the host"), "{error}");
+    }
+    let without = [("cache.size", "0B")];
+    let (plain, warm) = (result(&small(&without)), result(&small(&[without[0], through])));
+    assert_eq!((programs(&plain), remarks(&plain)), (programs(&warm), remarks(&warm)));
+}

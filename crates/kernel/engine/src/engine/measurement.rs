@@ -4,12 +4,12 @@ use super::Engine;
 use crate::amplification::{Amplification, add_amplification};
 use crate::device::add_device;
 use crate::host::{AllResponses, HostCounters, ReadResponses, WriteResponses};
-use crate::latency::{Latency, LatencyRecorder};
+use crate::latency::Latency;
 use crate::load::{End, load};
 use crate::metrics::{EraseCounts, Metrics};
 use crate::notes::{Ended, notes};
 use crate::observer::SoFar;
-use crate::result::{Histograms, Measured, RunResult, Simulator, Workload};
+use crate::result::{Measured, RunResult, Simulator, Workload};
 use crate::series::Recorder;
 use crate::spare::SpareSpace;
 use coflash_base::measure::Report;
@@ -23,9 +23,9 @@ use coflash_scenario::{ReplayMode, Scenario};
 #[derive(Clone, Debug, Save)]
 pub(super) struct Meters {
     pub(super) host: HostCounters,
-    pub(super) read: LatencyRecorder,
-    pub(super) write: LatencyRecorder,
-    pub(super) other: LatencyRecorder,
+    pub(super) read: Latency,
+    pub(super) write: Latency,
+    pub(super) other: Latency,
     pub(super) series: Recorder,
     pub(super) last_arrival: Time,
     pub(super) last_answer: Time,
@@ -34,17 +34,26 @@ pub(super) struct Meters {
 impl Meters {
     /// The response times of all requests.
     fn all(&self) -> Latency {
-        let mut all = Latency::default();
-        [&self.other, &self.read, &self.write].into_iter().for_each(|recorder| recorder.add_to(&mut all));
+        let mut all = self.other.clone();
+        [&self.read, &self.write].into_iter().for_each(|part| all.add(part));
         all
     }
+}
+
+/// The counters of warm levels at the beginning; none of others.
+pub(super) fn before<M: SimulatedMedia>(scenario: &Scenario, level: &impl Level<M>) -> Report {
+    let mut before = Report::default();
+    if scenario.precondition.through_caches {
+        level.report(&mut before);
+    }
+    before
 }
 
 impl<M: SimulatedMedia> Engine<M> {
     /// The counters of all levels and of the media.
     #[cold]
     pub(crate) fn report(&self, level: &impl Level<M>) -> Report {
-        let mut report = Report::until(self.meters.last_answer);
+        let mut report = Report::since(&self.before, self.meters.last_answer);
         let Meters { host, read, write, other, .. } = &self.meters;
         report.add(&HostCounters { requests: read.count() + write.count() + other.count(), ..*host });
         level.report(&mut report);
@@ -88,7 +97,7 @@ impl<M: SimulatedMedia> Engine<M> {
         let measured = self.measured(level, scenario, mode);
         let state_bytes_per_page = heap_bytes as f64 / f64::from(scenario.flash.pages());
         let simulator = Simulator::new(wall_seconds, &measured.metrics, state_bytes_per_page);
-        RunResult::new(scenario.clone(), workload, measured, simulator)
+        RunResult { scenario: scenario.clone(), workload, measured, simulator, jobs: Vec::new() }
     }
 
     /// The final metrics.
@@ -108,7 +117,7 @@ impl<M: SimulatedMedia> Engine<M> {
         let series = meters.series.clone().finish(&report);
         add_amplification(&mut report, self.address.page_bytes());
         let (load, fall) = load(scenario, mode, meters.series.windows(), end, &report);
-        let (read, write) = (meters.read.latency(), meters.write.latency());
+        let (read, write) = (meters.read.clone(), meters.write.clone());
         report.add(&AllResponses::from(&all));
         report.add(&ReadResponses::from(&read));
         report.add(&WriteResponses::from(&write));
@@ -127,6 +136,6 @@ impl<M: SimulatedMedia> Engine<M> {
             logical_pages: level.logical_pages().into(),
             fall,
         });
-        Measured { metrics, histograms: Histograms { all, read, write }, series, erases, notes }
+        Measured { metrics, histograms: [all, read, write], series, erases, notes }
     }
 }

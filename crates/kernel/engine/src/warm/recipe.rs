@@ -57,7 +57,8 @@ impl Recipe {
             gc: gc.clone(),
             // Nothing is programmed fast before the workload.
             cooperation: Requirements { fast_programs: false, ..cooperation.requirements() },
-            precondition: precondition.clone(),
+            // Caches are warmed up over the warm device.
+            precondition: PreconditionConfig { through_caches: false, ..precondition.clone() },
             workload: precondition.until_steady.then(|| workload.clone()),
         }
     }

@@ -41,7 +41,7 @@ pub use refresh::FastBlockCounters;
 use refresh::Refresh;
 use slc_cache::SlcCache;
 pub use slc_cache::SlcCounters;
-pub use view::{BlockState, BlockView, PageView};
+pub use view::PageView;
 use wear::Wear;
 
 /// The context of a call: media, GC's hook, and the start of the request.
@@ -175,6 +175,14 @@ impl Ftl {
     /// The counters of each class of the placement policy; none without one.
     pub fn placement_classes(&self) -> impl Iterator<Item = PlacementClass> + '_ {
         self.placer.counts()
+    }
+
+    /// The class of a block by the placement policy; without a policy, the group of streams of an open block.
+    #[must_use]
+    pub fn class_of(&self, block: BlockId) -> Option<u32> {
+        let actives = self.allocator.actives(self.dims.pool_of(block));
+        let group = || actives.iter().position(|active| active.block == Some(block));
+        self.placer.class_of(block).or_else(|| group().map(|group| group as u32))
     }
 
     /// Whether the placement policy takes the hints of writes.

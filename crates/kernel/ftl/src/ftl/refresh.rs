@@ -27,7 +27,7 @@ coflash_base::measures! {
         /// Pages of these victims that were still valid when GC chose them.
         victims_valid_pages: u64, "valid pages of victims programmed fast", pages, cost, untabled;
         /// Memory for the states of all pages: three bits each, and four bytes a block.
-        states_bytes: u64, "memory of the states of pages", bytes, untabled;
+        states_bytes: u64, "memory of the states of pages", bytes, untabled, state;
     }
 }
 

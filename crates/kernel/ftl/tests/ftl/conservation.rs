@@ -4,10 +4,10 @@ use crate::setup::{Reproduce, Setup, page_write, placements, victims};
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
 use coflash_ftl::{
-    BlockState, Chips, CopyAll, FreeMark, Ftl, FtlConfig, GcMode, Io, PageView, Pools, Summary,
-    WearLevelling, WriteStream,
+    Chips, CopyAll, FreeMark, Ftl, FtlConfig, GcMode, Io, PageView, Pools, Summary, WearLevelling,
+    WriteStream,
 };
-use coflash_media::{BlockId, Cause, DieId, Geometry, Place, Untimed};
+use coflash_media::{Cause, DieId, Geometry, Place, Untimed};
 
 const WRITES: u32 = 100_000;
 
@@ -33,31 +33,6 @@ impl Pattern {
             Self::Strided => (step * 4 + step / pages) % pages,
         }
     }
-}
-
-/// What is seen of the pages is what the map says.
-fn assert_views(ftl: &Ftl, geometry: &Geometry) {
-    let mut mapped = 0;
-    for (number, block) in ftl.block_views().enumerate() {
-        let id = BlockId::new(number as u32);
-        let pages: Vec<_> = ftl.page_views(id).collect();
-        let count = |state: fn(&PageView) -> bool| pages.iter().filter(|page| state(page)).count() as u32;
-        assert_eq!(count(|page| matches!(page, PageView::Valid(..))), block.valid, "{id:?}: valid pages");
-        assert_eq!(
-            count(|page| *page == PageView::Free),
-            pages.len() as u32 - block.written,
-            "{id:?}: free pages"
-        );
-        assert_eq!(block.written == 0, block.state == BlockState::Free, "{id:?}: {block:?}");
-        for (index, page) in pages.iter().enumerate() {
-            if let PageView::Valid(lpn, marks) = *page {
-                assert!(!marks.any(), "nothing is marked here");
-                assert_eq!(ftl.lookup(lpn), Some(geometry.page(id, index as u32)), "{lpn:?}");
-            }
-        }
-        mapped += block.valid as usize;
-    }
-    assert_eq!(mapped, ftl.mapped().count());
 }
 
 /// Fills the device, then writes by the pattern, causes in turn so that every stream has an open block.
@@ -88,7 +63,6 @@ fn endure(setup: &Setup, pattern: Pattern) {
         }
     }
     ftl.assert_invariants();
-    assert_views(&ftl, &setup.units());
     assert_eq!(ftl.mapped().count() as u32, pages, "{pattern:?}: the device is full");
     let counters = ftl.counters();
     let count = |cause| ftl.programs().by_cause(cause);
@@ -184,10 +158,7 @@ fn a_page_that_is_invalid_early_is_seen_until_its_newer_data_comes() {
     let mut io = Io { media: &mut Untimed, hook: &mut CopyAll, start: () };
     let page = Lpn::new(3);
     let told = |ftl: &Ftl| {
-        let blocks = (0..ftl.block_views().count() as u32).map(BlockId::new);
-        let pages = blocks
-            .flat_map(|block| ftl.page_views(block))
-            .filter(|page| matches!(page, PageView::Superseded(_)));
+        let pages = ftl.page_views().filter(|page| matches!(page, PageView::Superseded(_)));
         pages.collect::<Vec<_>>()
     };
     ftl.write(page_write(page, Place::Host, Cause::Host), (), &mut io).unwrap();

@@ -261,7 +261,7 @@ impl Dac {
         let write = PageWrite { stream, ..page_write(PAGE, Place::Host, Cause::Evict) };
         self.ftl.write(write, (), &mut io).unwrap();
         let at = self.ftl.lookup(PAGE).expect("just written");
-        self.ftl.block_view(self.setup.units().block_of(at)).class.expect("there are classes")
+        self.ftl.class_of(self.setup.units().block_of(at)).expect("there are classes")
     }
 
     /// Write other pages until GC has erased the block where the page is or was.

@@ -1,6 +1,6 @@
 //! A cost model from measurements of the running hybrid instead of constants.
 //!
-//! It is ours, not the paper's. It differs from equations 1 to 6 in three ways, each measured during a
+//! It is ours, not the paper's. It differs from equations 3 to 6 in three ways, each measured during a
 //! period:
 //!
 //! - **Disk time.** The paper assumes a page at a random address. Pages fetched in one transfer, and adjacent

@@ -26,8 +26,10 @@ coflash_base::policy_family! { ($)
 pub struct Period<'a> {
     /// The demand.
     pub demand: &'a Demand,
-    /// The costs of flash and disk.
+    /// The costs of flash, and of the paper's disk.
     pub costs: &'a Costs,
+    /// The costs of flash, and of the disk behind the cache.
+    pub costs_of_disk: &'a Costs,
     /// The measurements of both.
     pub measured: &'a Measured,
     /// The size of a segment as a share of flash.

@@ -42,6 +42,7 @@ use crate::write_policy::WritePolicy;
 use coflash_base::{Ahead, Bytes, Index, Lpn, Misfit, Save, Time};
 use coflash_cache::{Cache, PolicyPair, SlotId};
 use coflash_ftl::{Coverage, Ftl, GcHook, PageRead, PageWrite, WriteStream};
+use coflash_media::disk::DiskConfig;
 use coflash_media::{Cause, DieId, Geometry, Media, Place};
 use fetching::Fetches;
 
@@ -88,7 +89,9 @@ pub(crate) struct Tier {
     scheme: Scheme,
     /// The decision about clean pages of GC's victims.
     clean: CleanPages,
+    /// The costs with the disk of the paper's table 2, and with the disk behind this cache.
     costs: Costs,
+    costs_of_disk: Costs,
     partial_writes: PartialWrites,
     writes_through: bool,
     flash_pages: u32,
@@ -164,7 +167,8 @@ impl Tier {
             mapping: MappingManager::new(layout, disk_pages as usize),
             scheme,
             clean,
-            costs,
+            costs: Costs { disk: DiskConfig::default().build().costs(page_bytes), ..costs },
+            costs_of_disk: costs,
             partial_writes: config.partial_writes,
             flash_pages,
             slots: layout.slots,

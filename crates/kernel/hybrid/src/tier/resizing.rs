@@ -32,7 +32,8 @@ impl Tier {
         let caching_max = f64::from(self.slots) / f64::from(self.flash_pages);
         let flash = (self.ftl.counters(), self.ftl.programs());
         let measured = self.meter.end_period(&self.counters, flash, self.flash_pages, self.step);
-        let period = Period { demand: &demand, costs: &self.costs, measured, step: self.step, caching_max };
+        let (costs, costs_of_disk) = (&self.costs, &self.costs_of_disk);
+        let period = Period { demand: &demand, costs, costs_of_disk, measured, step: self.step, caching_max };
         if let Some(partition) = self.scheme.divide(&period) {
             self.counters.divisions += 1;
             self.resizer.aim(Limits::new(partition, self.flash_pages, self.slots));

@@ -13,7 +13,7 @@ coflash_base::measures! {
     /// Cached pages without a valid copy in flash: dirty pages and pages dropped by GC.
     pub struct SoleCopyCounters in "sole_copies", "Sole copies" {
         /// The largest number of sole copies at any time: the pages to save when power is lost.
-        peak_pages: u32, "sole copies, the most at any time", pages;
+        peak_pages: u32, "sole copies, the most at any time", pages, state;
         /// Sole copies written to flash before their eviction, to stay within the bound.
         cleaned_pages: u64, "sole copies written ahead", pages;
         /// Pages read into the cache whose flash copy was invalidated at once (`cdm-invalidate-on-cache`).

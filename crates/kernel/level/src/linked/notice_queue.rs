@@ -52,7 +52,7 @@ coflash_base::measures! {
         /// Time from posting to arrival, summed over the notices sent.
         delay_sum_ns: u64, "delay of notices, sum", ns, cost, untabled;
         /// The longest time from posting to arrival.
-        delay_max_ns: u64, "delay of notices, longest", ns, cost, rare;
+        delay_max_ns: u64, "delay of notices, longest", ns, cost, rare, state;
     }
     derived {
         /// The mean time from posting to arrival.

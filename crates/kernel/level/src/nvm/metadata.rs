@@ -26,7 +26,7 @@ coflash_base::measures! {
 ///
 /// With commits, a slot has a durable label before its data is touched, of the uncommitted epoch: a crash in between leaves a
 /// void label.
-#[derive(Clone, Save)]
+#[derive(Clone, Default, Save)]
 pub(crate) struct Metadata {
     pub(crate) layout: Layout,
     pub(crate) committed: Epoch,
@@ -50,15 +50,10 @@ impl Metadata {
     pub(crate) fn new(layout: Layout, grants: bool, fence: Duration) -> Self {
         Self {
             layout,
-            committed: Epoch(0),
             absent: vec![0; layout.logical_pages.div_ceil(64) as usize],
-            absent_pages: 0,
-            moving: Vec::new(),
-            unfenced: false,
             protects_ahead: layout.has_commits() && grants,
             fence,
-            fences: 0,
-            counters: MetadataCounters::default(),
+            ..Self::default()
         }
     }
 

@@ -20,7 +20,7 @@ coflash_base::measures! {
         /// Pages written by the host and not found.
         write_misses: u64, "write misses", pages, untabled;
         /// Slots of the cache.
-        capacity_pages: u32, "cache size", pages, untabled;
+        capacity_pages: u32, "cache size", pages, untabled, state;
         /// Page reads of the cache memory: hits and evictions.
         nvm_reads_pages: u64, "NVM reads", pages, untabled;
         /// Page writes of the cache memory: host writes and fills.
@@ -42,7 +42,7 @@ coflash_base::measures! {
         /// Dirty pages trimmed before they were written back.
         dropped_pages: u64, "dirty pages trimmed", pages, rare;
         /// Pages still dirty at the end of the run.
-        dirty_pages: u32, "still dirty at the end", pages;
+        dirty_pages: u32, "still dirty at the end", pages, state;
     }
     derived {
         /// Pages read or written by the host and found in the cache.

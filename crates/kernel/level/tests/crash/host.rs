@@ -121,7 +121,7 @@ impl Subject {
             Some(other) if other != side => Side::Both,
             _ => side,
         });
-        if side.has_host() {
+        if side != Side::Device {
             self.image().restart(survives);
         } else {
             self.image().restart_device();
@@ -169,7 +169,7 @@ impl Subject {
         } else {
             std::mem::replace(self.stack.level.flash_mut(), self.setup.flash())
         };
-        if side.has_host() {
+        if side != Side::Device {
             let sabotage = self.sabotage;
             self.stack.rig.level = self.setup.host_cache(flash, |link| Cable::new(link, sabotage));
             self.stack.rig.now = coflash_base::Time::ZERO;
@@ -208,7 +208,7 @@ fn cut_everywhere(before: &Subject, side: Side, sequence: &[Operation]) -> Resul
             cut.image().cut_side_after(side, 0);
         }
         let undecided =
-            if side.has_host() { cut.stack.media.inner.undecided().min(UNDECIDED_MAX) } else { 0 };
+            if side != Side::Device { cut.stack.media.inner.undecided().min(UNDECIDED_MAX) } else { 0 };
         for subset in 0..1 << undecided {
             states += 1;
             let mut back = cut.clone();

@@ -6,7 +6,7 @@ use coflash_base::prefetch::prefetch;
 use coflash_base::{Duration, Index, Save, Time};
 
 /// The phases of an operation on its die: array, then bus, then array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Save)]
 pub(crate) struct Phases {
     /// Array time before the transfer.
     pub(crate) array: Duration,
@@ -28,9 +28,10 @@ impl Phases {
 }
 
 /// The follower of an operation: it waits for the operation's end.
-#[derive(Clone, Copy, Debug, Save)]
+#[derive(Clone, Copy, Debug, Default, Save)]
 pub(super) enum Follower {
     /// No follower.
+    #[default]
     None,
     /// An operation that may begin this many nanoseconds later.
     Operation(OpId, u64),
@@ -44,7 +45,7 @@ pub(super) enum Follower {
     Copied,
 }
 
-#[derive(Clone, Debug, Save)]
+#[derive(Clone, Debug, Default, Save)]
 #[repr(align(64))]
 pub(super) struct Operation {
     pub(super) phases: Phases,
@@ -77,22 +78,7 @@ pub(super) struct Operation {
 impl Operation {
     #[inline(always)]
     pub(super) fn on(server: Option<u32>, phases: Phases, ready: Option<Time>) -> Self {
-        Self {
-            phases,
-            server,
-            target: None,
-            program: Phases::NONE,
-            ready,
-            follower: Follower::None,
-            times: 1,
-            row: None,
-            issued: 0,
-            awaited: None,
-            number: 0,
-            erases: 0,
-            is_urgent: false,
-            overtaken: 0,
-        }
+        Self { phases, server, ready, times: 1, ..Self::default() }
     }
 }
 /// The operations by id.

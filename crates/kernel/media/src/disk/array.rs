@@ -2,7 +2,7 @@
 
 use super::{Answered, Direction, Disk, DiskConfig, DiskCosts, DiskTransfer, SECTOR_BYTES, Scheduler};
 use crate::tournament::{NONE, Tournament};
-use coflash_base::{Bytes, Duration, Misfit, Save, Time};
+use coflash_base::{Bytes, Duration, Misfit, Save, Slab, Time};
 
 coflash_base::choice! {
     /// The placement of pages on disks.
@@ -83,8 +83,7 @@ pub struct Disks {
     pages_per_stripe: Option<u64>,
     pages_per_disk: u64,
     sectors_per_page: u64,
-    requests: Vec<Option<Request>>,
-    free: Vec<u32>,
+    requests: Slab<Request>,
     counters: DiskCounters,
 }
 
@@ -96,6 +95,9 @@ impl Disks {
     pub fn new(config: &DisksConfig, page_bytes: u64) -> Result<Self, Misfit> {
         if !(1..=COUNT_MAX).contains(&config.count) {
             return Err(Misfit::out_of_range("count", config.count, &format!("from 1 to {COUNT_MAX}")));
+        }
+        if let DiskConfig::Mechanical(mechanical) = &config.model {
+            mechanical.drive.check()?;
         }
         if page_bytes == 0 || !page_bytes.is_multiple_of(SECTOR_BYTES) {
             let problem =
@@ -125,8 +127,7 @@ impl Disks {
             pages_per_stripe,
             pages_per_disk,
             sectors_per_page,
-            requests: Vec::new(),
-            free: Vec::new(),
+            requests: Slab::default(),
             counters: DiskCounters::default(),
         })
     }
@@ -175,12 +176,8 @@ impl Disks {
             Direction::Read => self.counters.disk_reads_pages += u64::from(pages),
             Direction::Write => self.counters.disk_writes_pages += u64::from(pages),
         }
-        let id = self.free.pop().unwrap_or_else(|| {
-            self.requests.push(None);
-            self.requests.len() as u32 - 1
-        });
+        let id = self.requests.put(Request { tag, parts: 0, done: now, service: Duration::ZERO });
         let (mut next, end) = (first, first + u64::from(pages));
-        let mut parts = 0;
         // All parts are counted before any can finish: disks are stepped only after this.
         while next < end {
             let (disk, at, run) = self.locate(next);
@@ -196,10 +193,9 @@ impl Disks {
                 Direction::Read => self.counters.disk_read_transfers += 1,
                 Direction::Write => self.counters.disk_write_transfers += 1,
             }
-            parts += 1;
+            self.requests.get_mut(id).parts += 1;
             next += pages;
         }
-        self.requests[id as usize] = Some(Request { tag, parts, done: now, service: Duration::ZERO });
     }
 
     /// The disk of a page, its number there, and the number of contiguous pages there from it on.
@@ -234,17 +230,14 @@ impl Disks {
         let disk = self.events.first().0 as usize;
         let Answered { tag: id, at, service } = self.disks[disk].step()?;
         self.note_event(disk);
-        let entry = &mut self.requests[id as usize];
-        let request = entry.as_mut().expect("a part belongs to a request");
+        let request = self.requests.get_mut(id);
         request.parts -= 1;
         request.done = request.done.max(at);
         request.service = request.service + service;
         if request.parts > 0 {
             return None;
         }
-        let Request { tag, done, service, .. } = *request;
-        *entry = None;
-        self.free.push(id);
+        let Request { tag, done, service, .. } = self.requests.take(id);
         Some(Answered { tag, at: done, service })
     }
 
@@ -252,11 +245,5 @@ impl Disks {
     #[must_use]
     pub fn is_idle(&self, page: u64) -> bool {
         self.disks[self.locate(page).0].queued() == 0
-    }
-
-    /// The number of unfinished requests.
-    #[must_use]
-    pub fn under_way(&self) -> usize {
-        self.requests.len() - self.free.len()
     }
 }

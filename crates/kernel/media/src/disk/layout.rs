@@ -1,7 +1,25 @@
 //! The layout of sectors: zones of cylinders with the same number of sectors on each track, skewed so that
-//! after a switch the first sector of the next track arrives under the head at once.
+//! after a switch the first sector of the next track arrives under the head at once; and the parameters of a drive.
 
-use coflash_base::Save;
+use super::seek::SeekCurve;
+
+/// The parameters of a drive.
+#[derive(Clone, Debug)]
+pub(super) struct Parameters {
+    pub(super) layout: Layout,
+    pub(super) seeks: SeekCurve,
+    /// The mean time of a seek before a read, for a cost model.
+    pub(super) mean_seek_ns: u64,
+    pub(super) rotation_ns: u64,
+    pub(super) head_switch_ns: u64,
+    pub(super) write_settle_ns: u64,
+    /// The sectors of a buffer segment.
+    pub(super) segment_sectors: u64,
+    pub(super) read_overhead_ns: u64,
+    pub(super) write_overhead_ns: u64,
+    /// The bus time of a sector.
+    pub(super) bus_sector_ns: u64,
+}
 
 /// A zone: cylinders with equal tracks.
 #[derive(Clone, Copy, Debug)]
@@ -30,20 +48,19 @@ pub(super) struct SectorAddress {
 }
 
 /// The zones of a disk and their first sectors.
-#[derive(Clone, Debug, Save)]
+#[derive(Clone, Debug)]
 pub(super) struct Layout {
-    #[save(skip)]
-    zones: &'static [Zone],
+    zones: Vec<Zone>,
     first_sectors: Vec<u64>,
     heads: u32,
     sectors: u64,
 }
 
 impl Layout {
-    pub(super) fn new(zones: &'static [Zone], heads: u32, cylinders: u32) -> Self {
+    pub(super) fn new(zones: Vec<Zone>, heads: u32, cylinders: u32, sectors_max: u64) -> Self {
         let mut sectors = 0;
         let ends = zones.iter().skip(1).map(|zone| zone.first_cylinder).chain([cylinders]);
-        let first_sectors = std::iter::zip(zones, ends)
+        let first_sectors = std::iter::zip(&zones, ends)
             .map(|(zone, end)| {
                 let first = sectors;
                 sectors +=
@@ -51,7 +68,7 @@ impl Layout {
                 first
             })
             .collect();
-        Self { zones, first_sectors, heads, sectors }
+        Self { zones, first_sectors, heads, sectors: sectors.min(sectors_max) }
     }
 
     pub(super) fn sectors(&self) -> u64 {
@@ -75,5 +92,12 @@ impl Layout {
             track_sectors: zone.track_sectors,
             angle,
         }
+    }
+}
+
+#[cfg(test)]
+impl Layout {
+    pub(super) fn zones(&self) -> &[Zone] {
+        &self.zones
     }
 }

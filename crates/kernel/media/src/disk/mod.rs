@@ -1,12 +1,13 @@
 //! Disks: service times, scheduling, and arrays of disks.
 //!
 //! A disk serves one transfer at a time and chooses the next one when that is done, so a disk has events:
-//! [`Disk::submit`] adds transfers, and [`Disk::advance`] advances time.
+//! [`Disk::submit`] adds transfers, and [`Disk::step`] advances time to the next.
 
 mod array;
 mod atlas10k;
 mod buffer;
 mod constant;
+mod drive;
 mod layout;
 mod mechanical;
 mod scheduler;
@@ -15,7 +16,8 @@ mod turns;
 
 pub use array::{ArrayLayout, DiskCounters, Disks, DisksConfig};
 pub use constant::{Constant, ConstantConfig};
-pub use mechanical::{Drive, Mechanical, MechanicalConfig};
+pub use drive::{DataSheet, Drive};
+pub use mechanical::{Mechanical, MechanicalConfig};
 pub use scheduler::Scheduler;
 
 use coflash_base::{Duration, Save, Time};
@@ -93,7 +95,8 @@ impl Mechanics {
         pub fn serve(&mut self, transfer: &DiskTransfer, start: Time) -> Time;
         /// The number of sectors.
         pub fn sectors(&self) -> u64;
-        fn costs(&self, page_bytes: u64) -> DiskCosts;
+        /// The mean time of a page at a random address, for a cost model.
+        pub fn costs(&self, page_bytes: u64) -> DiskCosts;
         fn position(&self, sector: u64) -> u64;
     }
 }
@@ -165,7 +168,7 @@ impl Disk {
         }
     }
 
-    /// Submit a transfer at `now`, the current time. [`advance`](Self::advance) reports its tag.
+    /// Submit a transfer at `now`, the current time. [`step`](Self::step) reports its tag.
     pub fn submit(&mut self, transfer: DiskTransfer, tag: u32, now: Time) {
         assert!(transfer.sectors > 0, "a transfer of nothing");
         assert!(transfer.end() <= self.mechanics.sectors(), "{transfer:?} is past the end of the disk");
@@ -187,13 +190,6 @@ impl Disk {
         let answered = self.serving.take()?;
         self.begin_next(answered.at);
         Some(answered)
-    }
-
-    /// Advance time to `until` and append the transfers answered on the way.
-    pub fn advance(&mut self, until: Time, answered: &mut Vec<Answered>) {
-        while self.next_event().is_some_and(|at| at <= until) {
-            answered.extend(self.step());
-        }
     }
 
     /// The total service time.

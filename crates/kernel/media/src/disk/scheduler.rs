@@ -33,7 +33,7 @@ pub(super) struct Waiting {
 }
 
 /// The waiting transfers of a disk.
-#[derive(Clone, Save)]
+#[derive(Clone, Default, Save)]
 pub(super) struct Queue {
     scheduler: Scheduler,
     /// Whether the elevator moves upward.
@@ -49,14 +49,7 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn new(scheduler: Scheduler) -> Self {
-        Self {
-            scheduler,
-            upward: true,
-            arrivals: 0,
-            free: BTreeMap::new(),
-            blocked: BTreeMap::new(),
-            turns: Turns::default(),
-        }
+        Self { scheduler, upward: true, ..Self::default() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -116,11 +109,5 @@ impl Queue {
                 ahead.or(behind)
             }
         }
-    }
-
-    /// The number of parts that turns have looked at.
-    #[cfg(test)]
-    pub(super) fn steps(&self) -> usize {
-        self.turns.steps
     }
 }

@@ -2,15 +2,15 @@
 
 /// A seek curve: seek times by distance. Between measured points it is linear in the square root of the distance, as
 /// for an arm that accelerates and then decelerates.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct SeekCurve {
     /// Points (cylinders, nanoseconds), both increasing. The first is one cylinder.
-    pub(super) points: &'static [(u32, u64)],
+    pub(super) points: Vec<(u32, u64)>,
 }
 
 impl SeekCurve {
     /// The time of a seek over `cylinders` cylinders.
-    pub(super) fn ns(self, cylinders: u32) -> u64 {
+    pub(super) fn ns(&self, cylinders: u32) -> u64 {
         if cylinders == 0 {
             return 0;
         }

@@ -23,6 +23,15 @@ fn at(ns: u64) -> Time {
     Time { ns }
 }
 
+impl Disk {
+    /// Advance time to `until` and append the transfers answered on the way.
+    fn advance(&mut self, until: Time, answered: &mut Vec<Answered>) {
+        while self.next_event().is_some_and(|at| at <= until) {
+            answered.extend(self.step());
+        }
+    }
+}
+
 /// The tags in the order of service, for transfers that all arrive at once while the disk serves one at
 /// `busy`.
 fn order(scheduler: Scheduler, busy: u64, transfers: &[DiskTransfer]) -> Vec<u32> {
@@ -149,34 +158,6 @@ fn schedulers_choose_by_their_definitions() {
     }
 }
 
-/// A choice must not look at all that wait.
-#[test]
-fn a_transfer_costs_as_much_however_many_wait() {
-    let steps = |scheduler, transfers: &[DiskTransfer]| {
-        let mut disk = Disk::new(&constant(), scheduler);
-        for (tag, transfer) in (0..).zip(transfers) {
-            disk.submit(*transfer, tag, Time::ZERO);
-        }
-        disk.advance(at(u64::MAX), &mut Vec::new());
-        disk.waiting.steps()
-    };
-    for scheduler in [Scheduler::Sstf, Scheduler::Elevator] {
-        for many in [500_usize, 1000, 2000] {
-            let mut stream = Seed(1).stream("disk");
-            let apart: Vec<_> = (0..many).map(|_| read(stream.random_range(0..999), 1)).collect();
-            let same = vec![write(7, 3); many];
-            // Reads of much wait for writes of little, and the other way round.
-            let little = (0..many / 2).map(|at| write(at as u64 % 50 * 4, 4));
-            let mixed: Vec<_> = little.chain((0..many / 2).map(|_| read(0, 200))).collect();
-            let turned: Vec<_> = mixed.iter().rev().copied().collect();
-            for (transfers, most) in [(apart, 4), (same, 4), (mixed, 80), (turned, 80)] {
-                let steps = steps(scheduler, &transfers);
-                assert!(steps <= most * many, "{scheduler:?}: {steps} steps for {many} transfers");
-            }
-        }
-    }
-}
-
 #[test]
 fn disks_in_a_row_and_striped_hold_each_page_once() {
     let config = DisksConfig { count: 3, model: constant(), ..DisksConfig::default() };
@@ -211,7 +192,7 @@ fn disks_in_a_row_and_striped_hold_each_page_once() {
             *disks.counters(),
             DiskCounters { disk_write_transfers: parts, disk_writes_pages: 12, ..DiskCounters::default() }
         );
-        assert_eq!(disks.under_way(), 0);
+        assert_eq!(disks.next_event(), None);
     }
 }
 
@@ -226,7 +207,7 @@ fn disks_that_make_no_sense_are_refused() {
 
 #[test]
 fn sectors_follow_one_another_on_the_platter() {
-    let layout = layout::Layout::new(atlas10k::ZONES, atlas10k::HEADS, atlas10k::CYLINDERS);
+    let layout = atlas10k::parameters().layout;
     // The drive has 17,938,986 sectors; the rest, a sixth of a percent, are its spares.
     assert_eq!(layout.sectors(), 17_969_010);
     let mut before = layout.address(0);
@@ -246,23 +227,37 @@ fn sectors_follow_one_another_on_the_platter() {
         }
         before = address;
     }
-    assert_eq!(checked, atlas10k::CYLINDERS * atlas10k::HEADS - 1);
+    assert_eq!(checked, 10_042 * 6 - 1);
 }
 
 #[test]
 fn a_switch_is_over_when_the_next_track_begins() {
-    for zone in atlas10k::ZONES {
-        let sector_ns = atlas10k::ROTATION_NS / u64::from(zone.track_sectors);
-        assert!(u64::from(zone.track_skew) * sector_ns >= atlas10k::HEAD_SWITCH_NS, "{zone:?}");
-        assert!(u64::from(zone.cylinder_skew) * sector_ns >= atlas10k::SEEKS.ns(1), "{zone:?}");
+    for drive in [atlas10k::parameters(), zoned().parameters()] {
+        for zone in drive.layout.zones() {
+            let sector_ns = drive.rotation_ns / u64::from(zone.track_sectors);
+            assert!(u64::from(zone.track_skew) * sector_ns >= drive.head_switch_ns, "{zone:?}");
+            assert!(u64::from(zone.cylinder_skew) * sector_ns >= drive.seeks.ns(1), "{zone:?}");
+        }
     }
 }
 
 #[test]
 fn seeks_grow_with_their_distance() {
-    let ns: Vec<_> = (0..atlas10k::CYLINDERS).map(|cylinders| atlas10k::SEEKS.ns(cylinders)).collect();
+    let drive = atlas10k::parameters();
+    let ns: Vec<_> = (0..10_042).map(|cylinders| drive.seeks.ns(cylinders)).collect();
     assert!(ns.is_sorted());
     assert_eq!((ns[0], ns[1], ns[10_021]), (0, 1_245_000, 10_828_000));
+}
+
+/// A drive with twice the rate on its outermost tracks.
+fn zoned() -> Drive {
+    let mb = |count: u64| Bytes { count: count * 1_000_000 };
+    Drive::DataSheet(DataSheet {
+        rpm: 7200,
+        rates_per_s: [100, 85, 70, 50].map(mb).to_vec(),
+        capacity: mb(10_000),
+        ..DataSheet::default()
+    })
 }
 
 fn drive(write_cache: bool, read_ahead: bool) -> Mechanical {
@@ -272,7 +267,8 @@ fn drive(write_cache: bool, read_ahead: bool) -> Mechanical {
 #[test]
 fn what_was_read_ahead_is_answered_from_the_buffer() {
     let (mut with, mut without) = (drive(true, true), drive(true, false));
-    let bus = |sectors| atlas10k::READ_OVERHEAD_NS + sectors * atlas10k::BUS_SECTOR_NS;
+    let parameters = atlas10k::parameters();
+    let bus = |sectors| parameters.read_overhead_ns + sectors * parameters.bus_sector_ns;
     let later = at(50_000_000);
     for disk in [&mut with, &mut without] {
         disk.serve(&read(1_000_000, 8), Time::ZERO);
@@ -281,7 +277,7 @@ fn what_was_read_ahead_is_answered_from_the_buffer() {
     assert!(without.serve(&read(1_000_008, 8), later).since(later).ns > bus(8));
     // Past the end of the segment it is not.
     let later = at(100_000_000);
-    assert!(with.serve(&read(1_000_008 + atlas10k::SEGMENT_SECTORS, 8), later).since(later).ns > bus(8));
+    assert!(with.serve(&read(1_000_008 + parameters.segment_sectors, 8), later).since(later).ns > bus(8));
 }
 
 #[test]
@@ -302,7 +298,8 @@ fn a_buffer_never_answers_with_what_was_overwritten() {
 fn a_write_is_answered_early_only_by_a_write_cache() {
     let (mut with, mut without) = (drive(true, true), drive(false, true));
     let early = with.serve(&write(9_000_000, 8), Time::ZERO);
-    assert_eq!(early.ns, atlas10k::WRITE_OVERHEAD_NS + 8 * atlas10k::BUS_SECTOR_NS);
+    let parameters = atlas10k::parameters();
+    assert_eq!(early.ns, parameters.write_overhead_ns + 8 * parameters.bus_sector_ns);
     let late = without.serve(&write(9_000_000, 8), Time::ZERO);
     assert!(late > early);
     // The next write finds the buffer taken until the first is on the platter.
@@ -324,4 +321,80 @@ fn random_reads_take_seek_and_half_a_turn() {
     let mean_ms = total_ns as f64 / 20_000.0 / 1e6;
     // A third of the stroke is about 5.3 ms away, half a turn is 3 ms, eight sectors take 0.8 ms on the bus.
     assert!((mean_ms - 9.1).abs() < 0.4, "{mean_ms} ms");
+}
+
+/// The mean service time of transfers of eight sectors anywhere, and that of a MiB after MiB from `first` on.
+fn times_ms(drive: &Drive, direction: Direction, first: u64) -> (f64, f64) {
+    let config = MechanicalConfig { drive: drive.clone(), write_cache: false, read_ahead: false };
+    let mut disk: Mechanical = DiskModel::new(&config);
+    let sectors = disk.sectors();
+    let mut stream = Seed(1).stream("disk");
+    let mut mean_ms = |transfers: &mut dyn Iterator<Item = DiskTransfer>| {
+        let (mut now, mut count, mut total_ns) = (Time::ZERO, 0, 0);
+        for transfer in transfers {
+            let done = disk.serve(&transfer, now);
+            (count, total_ns) = (count + 1, total_ns + done.since(now).ns);
+            now = done;
+        }
+        total_ns as f64 / f64::from(count) / 1e6
+    };
+    let anywhere = mean_ms(&mut (0..30_000).map(|_| {
+        let first = stream.random_range(0..sectors - 8);
+        DiskTransfer { direction, first, sectors: 8 }
+    }));
+    let in_order =
+        mean_ms(&mut (0..200).map(|at| DiskTransfer { direction, first: first + at * 2048, sectors: 2048 }));
+    (anywhere, in_order)
+}
+
+#[test]
+fn a_drive_keeps_its_data_sheet() {
+    let iv = Drive::Atlas10kIv;
+    assert_eq!(iv, serde_json::from_str("\"atlas10k-iv\"").unwrap());
+    let near =
+        |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 0.01, "{value}, {expected}");
+    // Seek, half a turn of 6 ms, eight sectors at 72 MB/s.
+    let (read_ms, _) = times_ms(&iv, Direction::Read, 0);
+    near(read_ms, 4.4 + 3.0 + 0.057);
+    let (write_ms, _) = times_ms(&iv, Direction::Write, 0);
+    near(write_ms, 4.9 + 3.0 + 0.057);
+    let costs = drive_costs(&iv);
+    assert_eq!((costs.read_positioning.ns, costs.write_positioning.ns), (7_400_000, 7_900_000));
+    assert!((costs.bandwidth_bytes_per_s as f64 / 72e6 - 1.0).abs() < 1e-3);
+    // A MiB in order: 73 KiB a track at the media rate of the zone, a turn of 8.33 ms, and a switch after each track.
+    let zoned = zoned();
+    for (first, rate) in [(0, 100e6), (zoned.parameters().layout.sectors() - 300 * 2048, 50e6)] {
+        let (_, in_order_ms) = times_ms(&zoned, Direction::Read, first);
+        let tracks = 1_048_576.0 / (rate / 120.0);
+        let media_ms = 1_048_576.0 / rate * 1e3;
+        assert!(in_order_ms > media_ms, "{in_order_ms} ms");
+        // Between two transfers the platter turns on: without read-ahead the next sector has just passed.
+        assert!(in_order_ms < media_ms + tracks * 0.45 + 8.4 + 0.1, "{in_order_ms} ms for {media_ms}");
+    }
+    let (read_ms, _) = times_ms(&zoned, Direction::Read, 0);
+    near(read_ms, 4.4 + 8.333 / 2.0 + 0.057);
+}
+
+fn drive_costs(drive: &Drive) -> DiskCosts {
+    let config = MechanicalConfig { drive: drive.clone(), ..MechanicalConfig::default() };
+    DiskConfig::Mechanical(config).build().costs(4096)
+}
+
+#[test]
+fn a_data_sheet_that_makes_no_sense_is_refused() {
+    let sheets = [
+        (DataSheet { rpm: 0, ..DataSheet::default() }, "rpm"),
+        (DataSheet { read_seek: Duration::ZERO, ..DataSheet::default() }, "read_seek"),
+        (DataSheet { write_seek: Duration { ns: 4_399_999 }, ..DataSheet::default() }, "write_seek"),
+        (DataSheet { rates_per_s: vec![Bytes { count: 0 }], ..DataSheet::default() }, "rates_per_s"),
+        (DataSheet { rates_per_s: Vec::new(), ..DataSheet::default() }, "rates_per_s"),
+    ];
+    for (sheet, key) in sheets {
+        let config = MechanicalConfig { drive: Drive::DataSheet(sheet), ..MechanicalConfig::default() };
+        let model = DiskConfig::Mechanical(config);
+        let _ = model.build();
+        let refused = Disks::new(&DisksConfig { model, ..DisksConfig::default() }, 4096).err();
+        let misfit = refused.expect(key);
+        assert!(misfit.key == "model.drive" && misfit.to_string().contains(key), "{misfit}");
+    }
 }

@@ -31,11 +31,6 @@ impl Part {
 pub(super) struct Turns {
     /// The parts, by their first sectors.
     parts: BTreeMap<u64, Part>,
-    /// The number of turns to come, over all parts.
-    later: usize,
-    /// The number of entries of parts that were looked at.
-    #[cfg(test)]
-    pub(super) steps: usize,
 }
 
 impl Turns {
@@ -55,9 +50,7 @@ impl Turns {
                 missing += 1;
             }
         }
-        self.later += missing as usize;
         alone.push(next..end);
-        self.looked_at(alone.len());
         for sectors in alone.into_iter().filter(|sectors| !sectors.is_empty()) {
             let part = Part { end: sectors.end, going: 1, direction, later: VecDeque::new() };
             self.parts.insert(sectors.start, part);
@@ -67,24 +60,20 @@ impl Turns {
 
     /// Remove a transfer whose turn it is. `given` is told each transfer that gets its turn in a part.
     pub(super) fn leave(&mut self, transfer: &DiskTransfer, mut given: impl FnMut(u64)) {
-        let (mut empty, mut parts, mut turns) = (Vec::new(), 0, 0);
+        let mut empty = Vec::new();
         for (&first, part) in self.parts.range_mut(transfer.first..transfer.end()) {
-            parts += 1;
             part.going -= 1;
             while let Some(&(arrival, direction)) = part.later.front()
                 && part.lets(direction)
             {
                 part.later.pop_front();
                 (part.going, part.direction) = (part.going + 1, direction);
-                turns += 1;
                 given(arrival);
             }
             if part.going == 0 {
                 empty.push(first);
             }
         }
-        self.later -= turns;
-        self.looked_at(parts + turns);
         for first in empty {
             self.parts.remove(&first);
         }
@@ -97,16 +86,6 @@ impl Turns {
         let after = part.clone();
         part.end = at;
         after.later.iter().for_each(|&(arrival, _)| more(arrival));
-        self.later += after.later.len();
-        self.looked_at(after.later.len());
         self.parts.insert(at, after);
-    }
-
-    #[cfg_attr(not(test), expect(unused_variables, reason = "tests alone count"))]
-    fn looked_at(&mut self, entries: usize) {
-        #[cfg(test)]
-        {
-            self.steps += entries;
-        }
     }
 }

@@ -9,7 +9,7 @@ const COUNT: u8 = 0b11;
 /// The filter, with a count of two bits for each page: a page with the highest count is hot. An overwrite of a page in the group
 /// counts up, and one in the first group does, if its block is no older than the mean life of the group's blocks, and counts down
 /// otherwise. A copy from these groups counts down.
-#[derive(Clone, Save)]
+#[derive(Clone, Default, Save)]
 pub(super) struct Hot {
     /// The mean life of the group's blocks, in pages written. It is updated after as many writes.
     life: u64,
@@ -40,17 +40,7 @@ pub(super) struct Traffic {
 impl Hot {
     pub(super) fn new(pages: u32) -> Self {
         let life = u64::from(pages).max(1);
-        Self {
-            life,
-            left: life,
-            blocks: 0,
-            lives: 0,
-            writes: 0,
-            hot_writes: 0,
-            victims: 0,
-            victim_lives: 0,
-            valid: 0,
-        }
+        Self { life, left: life, ..Self::default() }
     }
 
     /// Whether a page is hot.

@@ -15,7 +15,7 @@ const UNITS: u64 = 4;
 
 /// The intervals of the pages of a sample, in units of a quarter block, over an epoch. Few pages have most of the writes, and a
 /// sample may miss them: intervals shorter than a unit are counted for all pages, in ten units of the epoch.
-#[derive(Clone, Save)]
+#[derive(Clone, Default, Save)]
 pub(super) struct Intervals {
     /// The number of pages written in a unit, and the number of units in an epoch.
     unit: u64,
@@ -48,10 +48,7 @@ impl Intervals {
             begin: 2 * u64::from(pages),
             times: vec![0; pages.div_ceil(sampling) as usize],
             counts: vec![0; units as usize],
-            writes: 0,
-            repeats: 0,
-            checks: 0,
-            checked: 0,
+            ..Self::default()
         }
     }
 
