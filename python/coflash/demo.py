@@ -49,7 +49,7 @@ BACKGROUND = (
     "must be written when the cache evicts it; these writes are counted as well. The authors report 54 % fewer pages "
     "copied and a 20 % shorter mean response on their OLTP trace and a 64 GB device. Here the device is smaller, so "
     "that the demo ends in minutes, and the trace is another: PostgreSQL under pgbench, recorded at the block layer. "
-    "“cdm-overwrites” and “cdm-removable” are its two parts alone. Before a run, the trace's own writes are repeated "
+    "“cdm-overwrites” and “cdm-removable” are its two parts alone. Before a run, the trace is repeated through the cache "
     "until write amplification is steady."
 )
 
@@ -67,7 +67,7 @@ def compare(out: str, trace: Path, sizes_bytes: tuple[int, ...], console: Consol
     Raises:
         CoflashError: The trace or the scenario cannot be used.
     """
-    scenario = Scenario.load(SCENARIO).with_({"precondition.until_steady": True})
+    scenario = Scenario.load(SCENARIO).with_({"precondition.through_caches": True})
     inputs = inputs_of(scenario, [str(trace)])
     plan = Plan.of(scenario, inputs, points(sizes_bytes), 1)
     return swept(plan, store_at(out), Place(None, inputs), console)
