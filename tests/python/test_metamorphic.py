@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import coflash
@@ -120,3 +122,36 @@ def test_a_request_waits_for_its_fences(scheme: str) -> None:
     assert timed["metadata.fences"] == free["metadata.fences"] > 1_000
     waited_ns = (timed["response_ns.all.mean"] - free["response_ns.all.mean"]) * free["requests"]
     assert waited_ns == pytest.approx(100 * free["metadata.fences"])
+def _trimmed(count: int, elsewhere: bool) -> str:
+    """A tenth of the requests trim a page; what is written there next is another page, which may lie elsewhere."""
+    draw, pages = np.random.default_rng(3), 1500
+    lines, place = [f"0,W,{(2 * pages + number) * 4096},4096" for number in range(10_000)], np.arange(pages)
+    for time in range(count):
+        page, kind = int(pages * draw.random() ** 2), draw.random()
+        lines.append(f"{time},{'T' if kind < 0.1 else 'W' if kind < 0.75 else 'R'},{place[page] * 4096},4096")
+        if kind < 0.1 and elsewhere:
+            place[page] = (place[page] + pages) % (2 * pages)
+    return "\n".join(lines) + "\n"
+
+
+def test_a_trim_forgets_the_writes_of_a_page_cached_or_not(tmp_path: Path) -> None:
+    scenario = coflash.Scenario.load("demo").with_(
+        {
+            "flash.channels": 1,
+            "flash.chips_per_channel": 1,
+            "flash.exported": f"{4 * 13_000}KiB",
+            "cache.size": "512KiB",
+            "cooperation": "move-in",
+            "precondition": {"fill": "none", "random_passes": 0},
+            "workload.remap": "none",
+            "workload.trace_options.columns": "time:us,op,offset:bytes,size:bytes",
+        }
+    )
+    found = []
+    for elsewhere in (False, True):
+        trace = tmp_path / f"{elsewhere}.csv"
+        trace.write_text(_trimmed(60_000, elsewhere))
+        metrics = coflash.run(scenario, trace).metrics
+        found.append((metrics.programs_pages.to_dict(), metrics["moving"].to_dict()))
+    assert found[0] == found[1]
+    assert found[0][1]["moved_in_pages"] > 0

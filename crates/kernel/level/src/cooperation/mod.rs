@@ -141,6 +141,11 @@ pub trait Scheme {
         let _ = (page, left, cache);
     }
 
+    /// The host trims a page, cached or not: what it writes there next is another page.
+    fn trims(&mut self, lpn: Lpn) {
+        let _ = lpn;
+    }
+
     /// The cost weights of marked pages.
     fn weights(&mut self, cache: &Cache) -> Weights {
         let _ = cache;
@@ -237,6 +242,7 @@ impl Scheme for Cooperation {
         fn happened<B: Cooperates>(&mut self, event: Event, page: Cached, cache: &mut Cache, below: &mut B);
         fn copies_unmarked(&mut self, pages: u32) -> bool;
         fn moved_in(&mut self, page: Cached, left: Lpn, cache: &Cache);
+        fn trims(&mut self, lpn: Lpn);
         fn weights(&mut self, cache: &Cache) -> Weights;
         fn attach(&mut self, ftl: &Ftl);
         fn next_to_clean(&self, cache: &Cache) -> Option<SlotId>;

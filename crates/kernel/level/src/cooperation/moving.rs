@@ -167,16 +167,12 @@ impl<R: MoveRule> Mover<R> {
                     self.clean.move_to_front(slot);
                 }
             }
-            // What the host is about to write must stay.
-            Event::Overwritten | Event::BecameSole => self.is_not_clean(slot),
+            // What the host is about to write or trim must stay.
+            Event::Overwritten | Event::BecameSole | Event::Trimmed => self.is_not_clean(slot),
             Event::Written => {
                 self.is_not_clean(slot);
                 self.seen(Seen::Written, lpn);
                 self.history.wrote(lpn);
-            }
-            Event::Trimmed => {
-                self.is_not_clean(slot);
-                self.history.trimmed(lpn);
             }
             Event::Evicted => {
                 self.is_not_clean(slot);
@@ -264,6 +260,12 @@ impl<R: MoveRule> Scheme for Moving<R> {
             mover.is_not_clean(page.slot);
             mover.seen(Seen::Displaced, left);
             mover.counters.moved_in_pages += 1;
+        }
+    }
+
+    fn trims(&mut self, lpn: Lpn) {
+        if let Some(mover) = &mut self.mover {
+            mover.history.trimmed(lpn);
         }
     }
 

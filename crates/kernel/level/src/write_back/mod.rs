@@ -305,6 +305,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
             return Ok(self.settle(after, io.media));
         }
         self.metadata.trimmed(lpn, io.media);
+        self.scheme.trims(lpn);
         if self.below.lags() {
             // The device may erase the page, but not an older version of it, before the request ends.
             self.metadata.settle(io.media);
