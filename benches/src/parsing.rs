@@ -112,6 +112,10 @@ fn head(format: &str) -> &'static str {
     match format {
         "fio" => "fio version 3 iolog\n",
         "wpa" => "IO Type,Priority,Process,Init Time (s),Complete Time (s),Size (B),Min Offset,Disk\n",
+        "xperf" => {
+            "BeginHeader\n                DiskRead,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,   ByteOffset,     \
+             IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri\nEndHeader\nOS Version: 6.0.6001\n"
+        }
         "biosnoop" => "TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  LAT(ms)\n",
         _ => "",
     }
@@ -171,6 +175,12 @@ fn line(format: &str, i: u64, text: &mut String) {
             writeln!(text, "{{\"timestamp\": {us}, \"input_length\": 1536, \"hash_ids\": {hashes:?}}}")
         }
         "wiscsee" => writeln!(text, "909 D {lower} {offset} {size} {s}.{below:06}389 0.000097000 False"),
+        "xperf" => writeln!(
+            text,
+            "{:>24}, {us:10},        System (   4),        100, 0xfffffa8001234560, 0x{offset:010x}, 0x{size:08x},         300,        0, \
+             0x060043,         290,  Normal",
+            pick("DiskRead", "DiskWrite")
+        ),
         "columns" => writeln!(text, "{us},{rw},{sector},{size}"),
         other => unreachable!("{other} needs a line here"),
     };

@@ -34,8 +34,8 @@ def test_a_data_person_works_in_a_notebook(tmp_path: Path, monkeypatch: pytest.M
 
     # A frame is a trace: its description, and a column with another name.
     assert coflash.trace.info(trace)["requests"] == 20_000
-    with pytest.raises(coflash.CoflashError, match=r"its columns [(]time_ns, kind, offset, length[)] are not"):
-        coflash.run("demo", trace.rename({"op": "kind"}))
+    with pytest.raises(coflash.CoflashError, match=r"its columns [(]time_ns, op, colour, length[)] are not"):
+        coflash.run("demo", trace.rename({"offset": "colour"}))
 
     # A column's role may also be said; a lazy frame and letters are read as well.
     roles = {"time_ns": "time:ns", "kind": "op", "offset": "offset:bytes", "length": "size:bytes"}

@@ -205,13 +205,17 @@ def test_python_writes_over_no_file_of_a_user_either(here: Path) -> None:
         lambda: coflash.warm(SMALL, "source.csv"),
         lambda: coflash.run(SMALL, operations="source.csv"),
         lambda: coflash.trace.generate("zipf", "source.csv", format="parquet"),
-        lambda: write_report(Subject.read([here / "results"]), here / "source.csv"),
         lambda: coflash.results("results").export(here / "source.csv"),
     )
     for write in writers:
         with pytest.raises(CoflashError, match=r"source\.csv: exists and is not a"):
             write()
         assert Path("source.csv").read_text(encoding="utf-8") == LINE
+    page = here / "page.html"
+    page.write_text(LINE, encoding="utf-8")
+    with pytest.raises(CoflashError, match=r"page\.html: exists and is not a"):
+        write_report(Subject.read([here / "results"]), page)
+    assert page.read_text(encoding="utf-8") == LINE
 
 
 def test_json_does_not_replace_the_document_of_a_saved_result(here: Path) -> None:
