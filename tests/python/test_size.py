@@ -27,8 +27,8 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Hot and cold writes of 4 KiB to 16 MiB, a millisecond apart."""
     rng, file = random.Random(1), tmp_path_factory.mktemp("trace") / "hot.csv"
     pages = (rng.randrange(400) if rng.random() < 0.8 else rng.randrange(4096) for _ in range(12_000))
-    lines = [f"{at * 1_000_000},{'write' if at % 4 else 'read'},{page * 4096},4096" for at, page in enumerate(pages)]
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    rows = (f"{at * 1_000_000},{'write' if at % 4 else 'read'},{page * 4096},4096\n" for at, page in enumerate(pages))
+    file.write_text("ns,op,offset,size\n" + "".join(rows), encoding="utf-8")
     return file
 
 
