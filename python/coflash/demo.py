@@ -49,8 +49,8 @@ BACKGROUND = (
     "must be written when the cache evicts it; these writes are counted as well. The authors report 54 % fewer pages "
     "copied and a 20 % shorter mean response on their OLTP trace and a 64 GB device. Here the device is smaller, so "
     "that the demo ends in minutes, and the trace is another: PostgreSQL under pgbench, recorded at the block layer. "
-    "“cdm-overwrites” and “cdm-removable” are its two parts alone. Before a run, the trace is repeated through the cache "
-    "until write amplification is steady."
+    "“cdm-overwrites” and “cdm-removable” are its two parts alone. Before a run, the trace is repeated through the "
+    "cache until write amplification is steady."
 )
 
 

@@ -122,6 +122,8 @@ def test_a_request_waits_for_its_fences(scheme: str) -> None:
     assert timed["metadata.fences"] == free["metadata.fences"] > 1_000
     waited_ns = (timed["response_ns.all.mean"] - free["response_ns.all.mean"]) * free["requests"]
     assert waited_ns == pytest.approx(100 * free["metadata.fences"])
+
+
 def _trimmed(count: int, elsewhere: bool) -> str:
     """A tenth of the requests trim a page; what is written there next is another page, which may lie elsewhere."""
     draw, pages = np.random.default_rng(3), 1500

@@ -353,9 +353,9 @@ class _Sizer:
 
         self._check_size()
         how = (*how, _read(self.about), self._in_time(), self._searched())
+        best, steps = self._steps(self._confirmed())
         tried = say("tried", devices=counted(len(self.tried), "device"), grid=self.grid, spares=", ".join(self.spares))
-        best = self._confirmed()
-        steps, variants = self._steps(best), self._variants(best)
+        variants = self._variants(best)
         own = scheme_of({"scenario": best.point.jobs[0].scenario.to_dict()})
         pairs = [(name, run) for name, runs in variants.items() for run in runs]
         explained = {
@@ -494,8 +494,8 @@ class _Sizer:
         ran = self._ran(list(places.values()), self.seeds)
         return {name: one for name, one in zip(places, ran, strict=True) if one is not None}
 
-    def _steps(self, best: Sized) -> dict[str, Sized]:
-        """Run the neighbours of the answer."""
+    def _steps(self, best: Sized) -> tuple[Sized, dict[str, Sized]]:
+        """Run a device's neighbours, and go on from the cheapest that by all seeds meets the goals for less, if any."""
         cache, (_, *others) = best.place
         at, share, places = self.sizes.index(cache), self.spares.index(best.spare), {}
         for name, by in (("less", -1), ("more", 1)):
@@ -503,7 +503,9 @@ class _Sizer:
                 places[f"{name} cache"] = (self.sizes[at + by], best.place[1])
             if 0 <= share + by < len(self.spares):
                 places[f"{name} spare space"] = (cache, ((_SPARE, self.spares[share + by]), *others))
-        return self._named(places)
+        steps = self._named(places)
+        better = [one for one in steps.values() if one.is_met and (one.cost < best.cost or not best.is_met)]
+        return self._steps(min(better, key=lambda one: one.cost)) if better else (best, steps)
 
     def _variants(self, best: Sized) -> dict[str, tuple[Result, ...]]:
         """Run the answer's device under its scheme and each whose parts it has, and without a cache."""
