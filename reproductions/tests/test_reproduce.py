@@ -324,6 +324,10 @@ def test_one_figure_has_the_runs_that_it_needs(done: Done, tmp_path: Path) -> No
     assert part.page.name == "cdm-figure-2.md"
     assert "`coflash reproduce cdm --scale tiny --figure figure-2` made this page" in page
     assert re.findall(r"^## (Figure \S+):", page, re.MULTILINE) == ["Figure 2"]
+    assert "](cdm-figure-2-readings.md)" in page
+    assert f"]({part.page.name})" in (out / "cdm-figure-2-readings.md").read_text("utf-8")
+    alone = reproduce("cdm", "tiny", figure="variants", out=out).page
+    assert "readings.md" not in alone.read_text("utf-8") and not (out / "cdm-variants-readings.md").exists()
     assert (out / "tables" / "cdm-claims.csv").read_bytes() == before, "the statements of all stay"
     with pytest.raises(CoflashError, match='figure: "figure-3" was given; did you mean'):
         reproduce("cdm", "tiny", figure="figure-3", out=tmp_path)
