@@ -35,11 +35,12 @@ def statements_of(of: Paper | Study) -> str:
     return "findings" if isinstance(of, Study) else "claims"
 
 
-def markdown(of: Paper | Study, scale: str, options: Sequence[str], runs: Runs, images: str) -> str:
+def markdown(of: Paper | Study, name: str, scale: str, options: Sequence[str], runs: Runs, images: str) -> str:
     """Write the page.
 
     Args:
         of: The paper or the study.
+        name: The name of the page, which that of other readings has, too.
         scale: The scale of the runs.
         options: The other options of the command.
         runs: Its runs.
@@ -64,11 +65,12 @@ def markdown(of: Paper | Study, scale: str, options: Sequence[str], runs: Runs, 
         verdicts = [one.verdict for one in found if one.verdict in COUNTED]
         tallies = (f"{verdicts.count(verdict)} {words}" for verdict, words in _TOLD.items() if verdict in verdicts)
         inputs = [one for one in found if one.claim.aside == INPUT]
+        told = f"[another reading]({name}-readings.md)" if readings(of, name, runs) else "another reading"
         answer = [
             "## What holds",
             f"The runs could refute {len(verdicts)} of {len(found)} statements: {', '.join(tallies)}. The others say "
             "nothing here, since the runs have no effect that could refute them; or something unknown was chosen for "
-            f"them; or they are [another reading]({of.name}-readings.md) of a number that is counted.",
+            f"them; or they are {told} of a number that is counted.",
             table(counts(found)),
             f"A number holds if ours is within {NEAR:.0%} of it, and in its direction if ours is a change of the same "
             f"sign and at least {NEAR:.0%} of its size. Two numbers are the ends of a range, or the legs of a curve.",
@@ -87,12 +89,10 @@ _TOLD = {
 }
 
 
-def readings(of: Paper, runs: Runs) -> str:
-    """Write the page of other readings of what is counted; empty if there are none."""
+def readings(of: Paper, name: str, runs: Runs) -> str:
+    """Write the page of other readings of what a page counts, by its name; empty if there are none."""
     found = [one for one in judge(of.claims, runs) if one.claim.aside not in ("", INPUT)]
-    told = (
-        f"What [the page]({of.name}.md) counts, read in another way, or under other workloads. None of it is counted."
-    )
+    told = f"What [the page]({name}.md) counts, read in another way, or under other workloads. None of it is counted."
     return "\n\n".join([f"# {of.text.title}: other readings", told, _claims(found)]) + "\n" if found else ""
 
 

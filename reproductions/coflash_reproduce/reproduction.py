@@ -96,8 +96,8 @@ def reproduce(
             output.write_image(f"{name}-{exhibit.name}", drawing.draw(exhibit, runs))
     options = [*(f"--trace {file}" for file in traces), *([f"--figure {figure}"] if figure else [])]
     whole = f"{name}-{figure}" if figure else name
-    file = output.write_page(whole, page.markdown(of, scale, options, runs, IMAGES))
-    if isinstance(of, Paper) and (text := page.readings(of, runs)):
+    file = output.write_page(whole, page.markdown(of, whole, scale, options, runs, IMAGES))
+    if isinstance(of, Paper) and (text := page.readings(of, whole, runs)):
         output.write_page(f"{whole}-readings", text)
     judged = page.judged(of, runs)
     before = None if traces or kind == "study" else held(name, scale)

@@ -123,7 +123,7 @@ def test_responses_are_over_those_of_the_baseline_where_it_collects(name: str, d
 
 def test_all_means_are_over_the_same_sizes_those_in_which_the_baseline_collects(done: Done) -> None:
     stated = rows(done, "claims")
-    page = done.page.read_text("utf-8")
+    page, readings = (done.page.with_name(f"cdm{part}.md").read_text("utf-8") for part in ("", "-readings"))
     measures = {"figure-6": "gc_copies_pages", **{name: path for name, (_, path) in NORMALISED.items()}}
     for experiment in ("jedec-uniform", "oltp-zipf", "pgbench"):
         for figure, path in measures.items():
@@ -134,7 +134,9 @@ def test_all_means_are_over_the_same_sizes_those_in_which_the_baseline_collects(
             about = (figure, experiment)
             claim = next(r for r in stated if (r["exhibit"], r["experiment"]) == about and "mean change" in r["what"])
             assert float(claim["here"]) == pytest.approx(mean(changes), rel=1e-9)
-            assert f"| {show_change(float(claim['paper']))} | {show_change(mean(changes))} |" in page
+            beside = f"| {show_change(float(claim['paper']))} | {show_change(mean(changes))} |"
+            shown = (beside in page, beside in readings)
+            assert shown == ((False, True) if claim["verdict"] == READING else (True, False))
     assert {row["exhibit"] for row in stated} == {*MEASURED, *NORMALISED}
     assert all(len(row["verdict"]) > 0 for row in stated)
 
@@ -203,10 +205,12 @@ def test_again_runs_nothing_and_publishes_the_same_page(done: Done, tmp_path: Pa
     before = {file: file.stat().st_mtime_ns for file in (out / "store").rglob("*")}
     again = reproduce("cdm", "tiny", out=out, publish=tmp_path / "docs")
     assert {file: file.stat().st_mtime_ns for file in (out / "store").rglob("*")} == before
-    assert (tmp_path / "docs" / "cdm.md").read_bytes() == again.page.read_bytes()
+    for name in (readings := "cdm-readings.md", again.page.name):
+        assert (tmp_path / "docs" / name).read_bytes() == (out / name).read_bytes()
+    assert f"]({readings})" in again.page.read_text("utf-8")
     images = {file.name: file.read_bytes() for file in (tmp_path / "docs" / "images").iterdir()}
     assert images == {file.name: file.read_bytes() for file in (out / "images").glob("*.svg")}
-    assert {file.name for file in (tmp_path / "docs").iterdir()} == {"cdm.md", "images"}
+    assert {file.name for file in (tmp_path / "docs").iterdir()} == {"cdm.md", readings, "images"}
 
 
 def test_unrepeated_random_writes_follow_the_closed_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,6 +324,10 @@ def test_one_figure_has_the_runs_that_it_needs(done: Done, tmp_path: Path) -> No
     assert part.page.name == "cdm-figure-2.md"
     assert "`coflash reproduce cdm --scale tiny --figure figure-2` made this page" in page
     assert re.findall(r"^## (Figure \S+):", page, re.MULTILINE) == ["Figure 2"]
+    assert "](cdm-figure-2-readings.md)" in page
+    assert f"]({part.page.name})" in (out / "cdm-figure-2-readings.md").read_text("utf-8")
+    alone = reproduce("cdm", "tiny", figure="variants", out=out).page
+    assert "readings.md" not in alone.read_text("utf-8") and not (out / "cdm-variants-readings.md").exists()
     assert (out / "tables" / "cdm-claims.csv").read_bytes() == before, "the statements of all stay"
     with pytest.raises(CoflashError, match='figure: "figure-3" was given; did you mean'):
         reproduce("cdm", "tiny", figure="figure-3", out=tmp_path)

@@ -12,7 +12,7 @@ from reproduced import rows, tiny_scale
 from typer.testing import CliRunner
 
 from coflash_reproduce import command, warp
-from coflash_reproduce.claim import FAILS, HOLDS
+from coflash_reproduce.claim import COUNTED, FAILS, Kind
 from coflash_reproduce.reproduction import Done, reproduce
 from coflash_reproduce.warp import streams, workloads
 from coflash_reproduce.warp.workloads import Scale
@@ -115,14 +115,15 @@ def test_copies_that_break_the_isolation_cost_more(done: Done) -> None:
 def test_a_statement_that_held_and_does_not_any_more_is_an_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, done: Done
 ) -> None:
-    fails = [one.name for one in done.judged if one.verdict == FAILS]
-    holds = [one.name for one in done.judged if one.verdict == HOLDS]
-    for before, status in ((frozenset(holds), 0), (frozenset([*holds, fails[0]]), 1)):
-        monkeypatch.setattr(
-            "coflash_reproduce.reproduction.reproduce", lambda *_, before=before, **__: replace(done, before=before)
-        )
+    counted = [one for one in done.judged if one.verdict in COUNTED]
+    before = frozenset(one.name for one in counted if one.verdict != FAILS)
+    first = next(one for one in counted if one.name in before and one.claim.kind is Kind.BOUND)
+    refuted = replace(first, ours=(2 * first.claim.paper,))
+    for found, status in ((first, 0), (refuted, 1)):
+        now = replace(done, judged=[found if one is first else one for one in done.judged], before=before)
+        monkeypatch.setattr("coflash_reproduce.reproduction.reproduce", lambda *_, now=now, **__: now)
         shown = CliRunner().invoke(command.app, ["warp", "--out", str(tmp_path)])
         assert shown.exit_code == status
-        counted = len(fails) + len(holds)
-        assert shown.output.splitlines()[-1] == f"{len(holds)} of {counted} hold (was {len(before)})"
-        assert (f"held on the published page, and not now: {fails[0]}" in shown.output) == bool(status)
+        last = f"{len(before) - status} of {len(counted)} hold (was {len(before)})"
+        assert shown.output.splitlines()[-1] == last
+        assert (f"held on the published page, and not now: {first.name}" in shown.output) == bool(status)
