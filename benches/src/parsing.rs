@@ -116,6 +116,7 @@ fn head(format: &str) -> &'static str {
             "BeginHeader\n                DiskRead,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,   ByteOffset,     \
              IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri\nEndHeader\nOS Version: 6.0.6001\n"
         }
+        "coflash" => "ns,op,offset,size\n",
         "biosnoop" => "TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  LAT(ms)\n",
         _ => "",
     }
