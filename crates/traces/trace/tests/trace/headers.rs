@@ -153,8 +153,11 @@ const SIZES: [(&str, u64); 24] = [
     ("blocks", 0),
 ];
 
+/// The text of a column in a row.
+type Text = fn(&mut Draw, usize) -> String;
+
 /// Names of what nobody needs, and how its values are made.
-const OTHERS: [(&str, fn(&mut Draw, usize) -> String); 10] = [
+const OTHERS: [(&str, Text); 10] = [
     ("pid", |draw, _| (300 + draw.below(9000)).to_string()),
     ("process", |draw, _| draw.word(&["mysqld", "kworker", "fio"]).to_owned()),
     ("latency_us", |draw, _| (10 + draw.below(900)).to_string()),
@@ -278,7 +281,7 @@ fn all_taken(seeds: std::ops::Range<u64>, has_header: bool) -> ([usize; 3], Vec<
 #[test]
 fn no_honest_header_is_taken_for_what_it_is_not() {
     let ([read, proposed, asked], wrong) = all_taken(0..600, true);
-    println!("seeds 0 to 599: {read} read, {proposed} proposed, {asked} asked about, {} wrong", wrong.len());
+    eprintln!("seeds 0 to 599: {read} read, {proposed} proposed, {asked} asked about, {} wrong", wrong.len());
     assert!(
         wrong.is_empty(),
         "{} wrong of 600 ({read} read, {proposed} proposed, {asked} asked about):\n{}",
@@ -292,12 +295,12 @@ fn no_honest_header_is_taken_for_what_it_is_not() {
 fn no_table_without_a_header_is_read_unasked() {
     let ([read, proposed, asked], wrong) = all_taken(1000..1300, false);
     let unasked: Vec<_> = wrong.iter().filter(|problem| problem.contains(": read as")).collect();
-    println!(
+    eprintln!(
         "{read} read, {proposed} proposed rightly, {} proposed wrongly, {asked} asked about",
         wrong.len() - unasked.len()
     );
     if std::env::var("SHOW").is_ok() {
-        println!("{}", wrong.join("\n"));
+        eprintln!("{}", wrong.join("\n"));
     }
     assert!(unasked.is_empty(), "{unasked:?}");
 }
