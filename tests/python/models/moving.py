@@ -8,6 +8,7 @@ from typing import Any
 
 from models.device import Device
 from models.ftl import Move
+from models.timing import Moment
 
 BUCKETS = 8
 EVICTED, DISPLACED = "evicted", "displaced"
@@ -184,4 +185,8 @@ class MovingDevice(Device):
     def trimmed(self, lpn: int) -> None:
         """Forgets a cached page."""
         self.clean.pop(lpn, None)
+
+    def trim(self, lpn: int, start: Moment) -> Moment:
+        """What is written there next is another page, also where none is cached."""
         self.history.writes.pop(lpn, None)
+        return super().trim(lpn, start)
