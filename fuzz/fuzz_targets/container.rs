@@ -9,7 +9,11 @@
 
 use coflash_base::{Bytes, Lpn};
 use coflash_media::{Access, Cause, Flash, Geometry, HostPage, Memory, Mode, Nvm, Oob, Place, Ppn, Slot};
-use coflash_store::{Disk, Disks, Format, MemoryDisk, Store, check};
+use coflash_store::{Disk, Disks, Format, Store, check};
+use memory::MemoryDisk;
+
+#[path = "../../crates/device/store/src/tests/memory.rs"]
+mod memory;
 
 const PAGE_BYTES: usize = 512;
 const SLOTS: u32 = 3;
