@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -93,22 +93,16 @@ def crate(file: str) -> str:
     return match[1] if match else "libraries"
 
 
-def simulate(row: Row, value: str, folder: str, under: Sequence[str] = ()) -> None:
-    """Run a row with one of its lengths, under another program if there is one."""
-    changes = {**row.assignments, row.length: value}
-    command = [*under, sys.executable, "-m", "coflash", "run", row.scenario, "--quiet"]
-    command += [word for change in changes.items() for word in ("--set", "=".join(change))]
+def counted(row: Row, value: str, folder: str) -> Counter[str]:
+    """Run a row with one of its lengths under callgrind, and return its instructions by crate."""
+    out, changes = Path(folder, "callgrind.out"), {**row.assignments, row.length: value}
+    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", sys.executable, "-m", "coflash", "run"]
+    command += [row.scenario, "--quiet", *(word for change in changes.items() for word in ("--set", "=".join(change)))]
     # Hashes of strings differ from process to process otherwise, and with them the instructions of Python.
     settings = {**os.environ, "PYTHONHASHSEED": "0"}
     done = subprocess.run(command, cwd=folder, env=settings, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}\n{done.stderr}")
-
-
-def counted(row: Row, value: str, folder: str) -> Counter[str]:
-    """Run a row with one of its lengths under callgrind, and return its instructions by crate."""
-    out = Path(folder, "callgrind.out")
-    simulate(row, value, folder, ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}"])
     by_crate: Counter[str] = Counter()
     for file, cost in costs_by_file(out.read_text("utf-8", errors="replace")).items():
         by_crate[crate(file)] += cost
@@ -170,7 +164,6 @@ def main() -> int:
     """Count, and compare or write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="record the numbers, and write docs/performance.md anew")
-    parser.add_argument("--run", action="store_true", help="run each row once, and count nothing: a build by profile")
     parser.add_argument("rows", nargs="*", help=f"some rows only: {', '.join(ROWS)}")
     options = parser.parse_args()
     names = options.rows or [*ROWS]
@@ -178,11 +171,6 @@ def main() -> int:
         parser.error(f"{', '.join(unknown)}: no such row; there are {', '.join(ROWS)}")
     if options.write and options.rows:
         parser.error("--write records all rows")
-    if options.run:
-        with tempfile.TemporaryDirectory() as folder:
-            for name in names:
-                simulate(ROWS[name], ROWS[name].values[1], folder)
-        return 0
     if not shutil.which("valgrind"):
         raise SystemExit("error: valgrind is missing, which counts: apt-get install valgrind")
     before = recorded()
