@@ -52,10 +52,11 @@ def kept_capacity(whole: _core.Scenario, scale: str) -> tuple[int, str]:
             break
         low, high = (at, high) if reached < wanted else (low, at)
         at = (low + high) // 2
-    try:
-        reached = programs(small.exporting(at), seeds)
-    except CoflashError:  # too much for its blocks: the most that was measured
-        at, reached = low, programs(small.exporting(low), seeds)
+    else:
+        try:
+            reached = programs(small.exporting(at), seeds)
+        except CoflashError:  # too much for its blocks: the most that was measured
+            at, reached = low, programs(small.exporting(low), seeds)
     return at, (
         f"Its exported capacity keeps write amplification: {dies} of its dies in a closed loop have {wanted:.3f} "
         f"programs per host write whole and {reached:.3f} scaled ({100 * (reached / (wanted or 1.0) - 1):+.1f} %)."
