@@ -37,7 +37,6 @@ def explore(
     assignments: list[str] | None = None,
     size: str | None = None,
     points: str = "100",
-    runs: int = 1,
     atomic: str = "512B",
     seed: int = 0,
     faults: list[str] | None = None,
@@ -61,7 +60,6 @@ def explore(
         size: `--size` The capacity of a new device, such as 64MiB.
         points: `--points N|TIME` Number of states, besides those right after flushes and marks; or the time for the
             checks, such as 10min.
-        runs: `--runs 1..` Run the workload so often, each time with its requests answered in another order.
         atomic: `--atomic SIZE` What a power cut keeps or loses whole, a multiple of 512B.
         seed: `--seed 0..` Seed of the states.
         faults: `--fault KIND[@N|@*]` Run the workload four more times, each with a fault at another read, write or
@@ -107,7 +105,6 @@ def explore(
                 check,
                 size=size,
                 points=count,
-                runs=runs,
                 atomic=atomic,
                 seed=seed,
                 faults=faults or [],

@@ -45,7 +45,7 @@ impl Lines {
             line.extend(&bytes[..count]);
             // At its end, or when it is too long, a line is what has come.
             while let Some(end) = line.iter().position(|byte| *byte == b'\n').or_else(|| {
-                ((count == 0 && !line.is_empty()) || line.len() >= LINE_BYTES).then_some(line.len() - 1)
+                ((count == 0 && !line.is_empty()) || line.len() >= LINE_BYTES).then(|| line.len() - 1)
             }) {
                 let whole: Vec<u8> = line.drain(..=end).collect();
                 // A client that has disconnected needs no answer.

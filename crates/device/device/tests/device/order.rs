@@ -185,11 +185,7 @@ fn what_was_under_way_together_is_loose_until_a_read_or_a_later_change() {
     run.does(Kind::Write, 2, NO_FUA);
     run.log.is_read(&(8192..12288));
     run.does(Kind::Flush, 0, NO_FUA);
-    assert_eq!(
-        loose(&run),
-        [second, first],
-        "in the order of service; neither read has shown which one is above"
-    );
+    assert_eq!(loose(&run), [first, second], "neither read has shown which one is above");
     run.log.is_read(&(4096..4608));
     assert_eq!(loose(&run), [first, second], "before the read either was above");
     run.does(Kind::Flush, 0, NO_FUA);
