@@ -75,19 +75,15 @@ def serve(
         say(served.address)
         if page:
             say(page.address)
-        view = (
-            open_.enter_context(live_display.displayed(live_display.ServedView(served.folder.name, errors())))
-            if live
-            else None
-        )
+        show_measures = open_.enter_context(live_display.displayed(served.folder.name, errors())) if live else None
         shown = 0.0
         while not stop.wait(_SECONDS_BETWEEN_LOOKS):
             notes(news := served.look())
             if page:
                 page.tell(served.recorded(), served.clients, news)
-            if view and time.monotonic() - shown >= 1:
+            if show_measures and time.monotonic() - shown >= 1:
                 shown = time.monotonic()
-                view.show(served.measured())
+                show_measures(served.measured())
         notes(served.look())
     for session in served.sessions:
         say(f"result: {session / 'result'}", errors())
