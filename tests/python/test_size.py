@@ -15,7 +15,6 @@ from coflash.measures.measure import WAF_HOST
 from coflash.quantity import parsed
 from coflash.results import why
 from coflash.results.why import shapley, whys
-from coflash.sweep import size as sizes
 from coflash.sweep import sized
 from coflash.sweep.answers import vary_of
 from coflash.sweep.question import Question
@@ -192,7 +191,7 @@ def test_a_trace_too_small_for_a_drive_ends_with_the_keys_that_make_it_fit(tmp_p
 
 @pytest.mark.parametrize(
     ("goals", "cost", "message"),
-    [([], sizes.PRICES, "a goal is needed"), (["waf_host<2"], "waf_host*3", "a cost of keys alone")],
+    [([], sized.PRICES, "a goal is needed"), (["waf_host<2"], "waf_host*3", "a cost of keys alone")],
 )
 def test_what_cannot_be_sized_says_what_is_needed(goals: list[str], cost: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(CoflashError, match=message):
@@ -242,7 +241,7 @@ def test_an_answer_that_another_round_of_the_trace_changes_is_not_sure_and_the_c
     assert not sure.longer and sure.document()["sure"] and sure.sentences[0].startswith("4 MiB cache")
     # The interval has what the same device does over four rounds.
     number, (first, later) = sure.answer.bounded[0], (one.bounded[0].mean for one in sure.later)
-    assert first == number.mean and later is not None and abs(later / first - 1) < 0.05
+    assert first == number.mean and first and later and abs(later / first - 1) < 0.05
     monkeypatch.setattr(Question, "warmed", lambda question: question)
     cold = coflash.size(trace, "waf_host<9", **asked, out=tmp_path / "cold")
     assert cold.sentences[0].startswith("No sure answer: over 4 rounds of the trace WAF, by host writes goes from ")
