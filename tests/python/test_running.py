@@ -84,7 +84,7 @@ def test_keys_without_effect_are_a_warning_and_a_note() -> None:
     scenario = coflash.Scenario.load("demo").with_(controller__cores=3, workload__requests_max=1000)
     with pytest.warns(UserWarning, match=needs):
         ran = coflash.run(scenario, find_trace())
-    assert [note for note in ran.notes if "tell nothing" not in note][0].startswith(needs)
+    assert next(note for note in ran.notes if "tell nothing" not in note).startswith(needs)
     assert [sentence in ran.notes for sentence in scenario.without_effect()] == [True]
     assert any(sentence.startswith(needs) for sentence in scenario.check())
     timed = scenario.with_(controller__read_command="1us")
