@@ -324,13 +324,18 @@ def measured(name: str, database: Database, **keys: object) -> Result:
     return result
 
 
-def change(without: Result, with_trims: Result) -> tuple[float, float, float]:
+def waf(result: Result) -> float:
+    """Return the write amplification."""
+    return float(result.metrics.waf_host or 0)
+
+
+def change(without: Result, with_trims: Result) -> tuple[float, ...]:
     """Return the changes by the trims, in percent: pages programmed, erases, time for the same transactions."""
-    pairs = [
-        (of.metrics.waf_host * of.metrics.host_writes_pages, of.metrics.erases_blocks) for of in (without, with_trims)
-    ]
-    times = [of.metrics.simulated_ns for of in (without, with_trims)]
-    return tuple(round(100 * (now / then - 1), 1) for then, now in (*zip(*pairs, strict=True), times))
+    then, now = (
+        (waf(of) * of.metrics.host_writes_pages, of.metrics.erases_blocks, of.metrics.simulated_ns)
+        for of in (without, with_trims)
+    )
+    return tuple(round(100 * (after / before - 1), 1) for before, after in zip(then, now, strict=True))
 
 
 # %% [markdown]
@@ -352,7 +357,7 @@ def compared(cases: dict[str, tuple[Database, dict[str, object]]], first: str) -
     for name, (database, keys) in cases.items():
         without, with_trims = measured(name, database, **keys), measured(f"{name}, trims", trims(database), **keys)
         RESULTS.extend([without, with_trims])
-        wafs = (round(of.metrics.waf_host, 2) for of in (without, with_trims))
+        wafs = (round(waf(of), 2) for of in (without, with_trims))
         rows.append((name, *wafs, *change(without, with_trims)))
     names = (first, "WAF", "WAF, trims", "programs %", "erases %", "time %")
     return Table({name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)})
@@ -389,7 +394,7 @@ compared({f"{seed}": (replace(BASE, seed=seed), {}) for seed in (2, 3)}, "seed, 
 # %%
 POOL_SPARE = 0.12 + BASE.pool * BASE.pages * PAGE_BYTES / BASE.space_bytes
 DATA_SHARE = f"{100 * BASE.pages * PAGE_BYTES / BASE.space_bytes:.1f}%"
-TWO_HANDLES = {"ftl.placement": {"name": "fdp", "handles": 2, "shares": [DATA_SHARE]}}
+TWO_HANDLES: dict[str, object] = {"ftl.placement": {"name": "fdp", "handles": 2, "shares": [DATA_SHARE]}}
 compared(
     {
         "nothing": (BASE, {}),
@@ -478,7 +483,7 @@ def freed(name: str, trim: str) -> Result:
 
 kept = freed("kept", "")
 free = freed("freed", "[trim]\nrw=trim\nbs=1m\noffset=80%\nsize=20%")
-wafs = np.array([of.metrics.waf_host for of in (kept, free)]).round(2)
+wafs = np.array([waf(of) for of in (kept, free)]).round(2)
 Table({"the trimmed fifth": np.array(["is kept", "is freed"]), "write amplification of six passes": wafs})
 
 # %%
