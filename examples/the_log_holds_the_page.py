@@ -279,7 +279,7 @@ def proportions(file: str) -> list[float]:
     about = trace.info(file)
     shares = [getattr(about, op).requests / about.requests for op in (READ, WRITE, FLUSH)]
     flushes = about.flush.requests * PAGE_BYTES
-    misses = trace.miss_ratio(file, "lru", about.footprint_pages * 4096 // 10)
+    misses = trace.miss_ratio(file, "lru", (about.footprint_pages or 0) * 4096 // 10)
     return [*shares, about.read.bytes / flushes, about.write.bytes / flushes, misses]
 
 
