@@ -2,10 +2,7 @@
 
 import { decompress } from "fzstd";
 import { parquetMetadata, parquetRead, parquetSchema } from "hyparquet";
-
-export const CAUSES = ["host", "evict", "gc", "refresh", "wear_levelling", "destage", "metadata"] as const;
-export const ERASE = CAUSES.length;
-export const READ = CAUSES.length + 1;
+import { CAUSES, ERASE, READ } from "./causes";
 
 /** Operations, by columns. */
 export interface Operations {
@@ -81,7 +78,7 @@ export async function open(file: ArrayBuffer): Promise<{ operations: Operations 
   return { operations: { start: filled("time_ns", new Float64Array(rows)), end: filled("end_ns", new Float64Array(rows)), what, asked, block, blocks: each, dies } };
 }
 
-/** The operations of a served device that are kept; when there are more, the oldest quarter goes. */
+/** The operations of a served device that are kept; when there are more, the oldest parts go. */
 export const KEPT = 1 << 20;
 const VICTIMS_KEPT = 1 << 14;
 
@@ -91,9 +88,7 @@ export class Kept {
   /** When power was cut, in order. */
   readonly cuts: number[] = [];
   newest = 0;
-  private readonly columns = { start: new Float64Array(KEPT), end: new Float64Array(KEPT), what: new Uint8Array(KEPT), asked: new Uint8Array(KEPT), block: new Uint32Array(KEPT) };
-  private count = 0;
-  private about = { blocks: 1, dies: 1 };
+  private parts: Operations[] = [];
   private session = "";
   /** When the power of the session came on. */
   private begun = 0;
@@ -101,46 +96,59 @@ export class Kept {
   /** A session goes on, or begins: its times count from its power on. What was under way at a cut ended there. */
   goOn(session: string): void {
     if (this.session !== "" && session !== this.session) {
-      const { end } = this.columns;
-      for (let row = 0; row < this.count; row++) end[row] = Math.min(end[row]!, this.newest);
+      for (const { end } of this.parts) end.forEach((time, row) => { end[row] = Math.min(time, this.newest); });
       this.cuts.push(this.newest);
       this.begun = this.newest;
     }
     this.session = session;
   }
 
-  add({ start, end, what, asked, block, blocks, dies }: Operations): void {
-    const { columns, begun } = this;
-    if (this.count + start.length > KEPT) {
-      const gone = Math.min(this.count, Math.max(KEPT / 4, this.count + start.length - KEPT));
-      for (const column of Object.values(columns)) column.copyWithin(0, gone, this.count);
-      this.count -= gone;
-    }
-    columns.start.set(start.map((time) => time + begun), this.count);
-    columns.end.set(end.map((time) => time + begun), this.count);
-    columns.what.set(what, this.count);
-    columns.asked.set(asked, this.count);
-    columns.block.set(block, this.count);
-    this.count += start.length;
-    this.about = { blocks, dies };
-    this.newest = columns.start.subarray(this.count - start.length, this.count).reduce((last, time) => Math.max(last, time), this.newest);
+  add(part: Operations): void {
+    const since = (time: number): number => time + this.begun;
+    const [start, end] = [part.start.map(since), part.end.map(since)];
+    this.parts.push({ ...part, start, end });
+    this.newest = start.reduce((last, time) => Math.max(last, time), this.newest);
+    let count = this.parts.reduce((sum, { start }) => sum + start.length, 0);
+    while (count > KEPT) count -= this.parts.shift()!.start.length;
   }
 
   addVictims({ time, valid, removable }: Victims): void {
-    const joined = <T extends Float64Array | Uint32Array>(one: T, other: T): T => {
-      const all = [...one, ...other].slice(-VICTIMS_KEPT);
-      return (one instanceof Float64Array ? Float64Array.from(all) : Uint32Array.from(all)) as T;
+    const since = time.map((at) => at + this.begun);
+    const { victims } = this;
+    this.victims = {
+      time: joined([victims.time, since], Float64Array).slice(-VICTIMS_KEPT), valid: joined([victims.valid, valid], Uint32Array).slice(-VICTIMS_KEPT),
+      removable: joined([victims.removable, removable], Uint32Array).slice(-VICTIMS_KEPT),
     };
-    const { victims, begun } = this;
-    this.victims = { time: joined(victims.time, time.map((at) => at + begun)), valid: joined(victims.valid, valid), removable: joined(victims.removable, removable) };
   }
 
   /** The operations that are kept, in the order of their issue. */
   operations(): Operations {
-    const { start, end, what, asked, block } = this.columns;
-    const count = this.count;
-    return { start: start.subarray(0, count), end: end.subarray(0, count), what: what.subarray(0, count), asked: asked.subarray(0, count), block: block.subarray(0, count), ...this.about };
+    const { parts } = this;
+    const { blocks, dies } = parts.at(-1) ?? { blocks: 1, dies: 1 };
+    return {
+      start: joined(parts.map(({ start }) => start), Float64Array), end: joined(parts.map(({ end }) => end), Float64Array), what: joined(parts.map(({ what }) => what), Uint8Array),
+      asked: joined(parts.map(({ asked }) => asked), Uint8Array), block: joined(parts.map(({ block }) => block), Uint32Array), blocks, dies,
+    };
   }
+}
+
+type Column = Float64Array | Uint32Array | Uint8Array;
+
+function joined<T extends Column>(parts: readonly T[], kind: new (length: number) => T): T {
+  const all = new kind(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+/** The operations that are under way between two times. */
+export function within(operations: Operations, from: number, to: number): Operations {
+  const { start, end, what, asked, block } = operations;
+  const inside = (_: number, row: number): boolean => end[row]! >= from && start[row]! <= to;
+  return { ...operations, start: start.filter(inside), end: end.filter(inside), what: what.filter(inside), asked: asked.filter(inside), block: block.filter(inside) };
 }
 
 /** What happened between two times. */
@@ -208,4 +216,37 @@ export function paint(pixels: Uint32Array, width: number, height: number, operat
       for (let at = line * width + first; at <= line * width + last; at++) pixels[at] = colour;
     }
   }
+}
+
+/** Paint a strip of dies: time from left to right, a band for each die, from the bottom up filled by what the die was busy with, by the
+ * share of time; what is above was idle. A die does one operation after the other: one that waits for its die begins when that is free. */
+export function strip(pixels: Uint32Array, width: number, height: number, operations: Operations, from: number, to: number, colours: Uint32Array): void {
+  const { dies } = operations;
+  const shares = busy(operations, from, to, width);
+  const band = height / dies;
+  for (let die = 0; die < dies; die++) {
+    const [top, bottom] = [Math.round(die * band) + (die > 0 ? 1 : 0), Math.round((die + 1) * band)];
+    for (let at = 0; at < width; at++) {
+      let filled = 0;
+      for (let what = 0; what <= READ; what++) {
+        const begins = filled;
+        filled = Math.min(1, filled + shares[(die * width + at) * (READ + 1) + what]!);
+        for (let line = Math.round(bottom - filled * (bottom - top)); line < Math.round(bottom - begins * (bottom - top)); line++) pixels[line * width + at] = colours[what]!;
+      }
+    }
+  }
+}
+
+/** The shares of the columns of a picture in which each die was busy with each of `what`. */
+export function busy({ start, end, what, block, blocks, dies }: Operations, from: number, to: number, columns: number): Float64Array {
+  const shares = new Float64Array(dies * columns * (READ + 1));
+  const free = new Float64Array(dies).fill(Number.NEGATIVE_INFINITY);
+  const across = columns / (to - from);
+  start.forEach((begins, row) => {
+    const die = Math.floor((block[row]! * dies) / blocks);
+    const [first, last] = [(Math.max(begins, free[die]!, from) - from) * across, (Math.min(end[row]!, to) - from) * across];
+    free[die] = Math.max(free[die]!, end[row]!);
+    for (let at = Math.floor(first); at < last && at < columns; at++) shares[(die * columns + at) * (READ + 1) + what[row]!]! += Math.min(last, at + 1) - Math.max(first, at);
+  });
+  return shares;
 }
