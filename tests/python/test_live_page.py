@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from coflash import CoflashError
-from coflash.cli import app
+from coflash.cli import app, live_display
 from coflash.device import Recorded
 from coflash.report import lab, live
 from coflash.report.live import LivePage
@@ -48,12 +48,10 @@ def get(page: LivePage, path: str, host: str | None = None, **headers: str) -> h
     return connection.getresponse()
 
 
-def events(response: http.client.HTTPResponse, count: int) -> list[tuple[int, Any]]:
-    """The next events: their numbers and their data."""
-    found = []
-    for _ in range(count):
-        number, text, _ = (response.readline().decode() for _ in range(3))
-        found.append((int(number.removeprefix("id: ")), json.loads(text.removeprefix("data: "))))
+def events(page: LivePage, seen: object = 0) -> list[Any]:
+    """The events after the last one that was seen: their numbers and their data."""
+    answer = get(page, f"{urlsplit(page.address).path}operations?after={seen}")
+    found: list[Any] = json.loads(answer.read())
     return found
 
 
@@ -94,28 +92,26 @@ def test_without_the_laboratory_there_is_no_page(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_page_that_opens_late_or_again_is_told_what_it_has_not_seen(page: LivePage) -> None:
-    path = f"{urlsplit(page.address).path}operations"
     for number in range(3):
         tell(page, "sessions/0001", f"{number}".encode())
-    late = get(page, path)
-    told = events(late, 3)
+    told = events(page)
     assert [number for number, _ in told] == [1, 2, 3]
     assert [base64.b64decode(one["operations"]) for _, one in told] == [b"0", b"1", b"2"]
-    assert events(get(page, path, Last_Event_ID="2"), 1) == told[2:]
-    assert events(get(page, path, Last_Event_ID="9" * 5000), 1) == told[:1]
+    assert events(page, 2) == told[2:]
+    assert events(page, 3) == []
+    for unknown in ("9" * 5000, "-1", "x", 4):
+        assert events(page, unknown) == told, "an open page of another server"
     tell(page, "sessions/0001", b"3")
-    assert base64.b64decode(events(late, 1)[0][1]["operations"]) == b"3"
+    assert base64.b64decode(events(page, 3)[0][1]["operations"]) == b"3"
 
 
 def test_flash_at_work_is_told_by_session_and_the_oldest_of_it_goes(
     page: LivePage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = f"{urlsplit(page.address).path}operations"
-
     tell(page, "sessions/0001", b"one")
     tell(page, "sessions/0001", b"")
     tell(page, "sessions/0002", b"", "the power was cut")
-    told = [one for _, one in events(get(page, path), 2)]
+    told = [one for _, one in events(page)]
     assert [(one["session"], base64.b64decode(one["operations"]), one["told"]) for one in told] == [
         ("0001", b"one", []),
         ("0002", b"", ["the power was cut"]),
@@ -123,12 +119,45 @@ def test_flash_at_work_is_told_by_session_and_the_oldest_of_it_goes(
     monkeypatch.setattr(live, "_HISTORY_BYTES", 3000)
     for _ in range(9):
         tell(page, "sessions/0002", bytes(1200))
-    assert [number for number, _ in events(get(page, path), 1)] == [11], (
-        "what a page that opens late is told is bounded"
-    )
+    assert [number for number, _ in events(page)] == [11], "what a page that opens late is told is bounded"
 
 
-def test_its_end_ends_those_who_watch(page: LivePage) -> None:
-    watching = get(page, f"{urlsplit(page.address).path}operations")
+def test_numbers_are_told_though_flash_rests(page: LivePage) -> None:
+    tell(page, "sessions/0001", b"")
+    page.tell([Recorded(Path("sessions/0001"), b"", b"", 0)], 1, (), [{"label": "busy dies"}])
+    assert [one["numbers"] for _, one in events(page)] == [[], [{"label": "busy dies"}]]
+
+
+def test_a_number_of_the_page_is_what_grew_in_a_second_and_in_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    tiles = live_display.Tiles()
+
+    def take(host: float, programs: float, requests: float, mean_ns: float, busy: float) -> list[dict[str, Any]]:
+        nonlocal now
+        now += 1.0
+        counts = {"host_writes_pages": host, "programs_pages.host": host, "programs_pages.gc": programs - host}
+        spared = {"gc_copies_pages": programs - host, "gc_drops_pages": 0.0, "gc_spared_pages": programs - host}
+        load = {"load.requests": requests, "load.response_mean_ns": mean_ns}
+        return tiles.take({**counts, **spared, **load, "die_utilisation": busy, "simulated_ns": now * 1e9})
+
+    assert take(0, 0, 5, 9e9, 0.0) == []
+    take(100, 200, 10, 1e6, 0.5)
+    told = {tile["label"]: tile for tile in take(200, 600, 30, 3e6, 0.5)}
+    assert {label: (tile["now"], tile["minute"]) for label, tile in told.items()} == {
+        "write amplification": ("4.000", "3.000"),
+        "copies spared, of what GC met": ("50.0\u00a0%", "50.0\u00a0%"),
+        "busy dies": ("50.0\u00a0%", "75.0\u00a0%"),
+        "mean response of the server": ("3 ms", "2.50 ms"),
+    }
+    assert told["write amplification"]["course"] == [2.0, 4.0]
+    for _ in range(70):
+        idle = {tile["label"]: tile for tile in take(200, 600, 0, 0.0, 0.5)}
+    assert idle["write amplification"]["now"] == "\u2013", "nothing is written"
+
+
+def test_after_its_end_nobody_is_told_anything(page: LivePage) -> None:
+    assert events(page) == []
     page.stop()
-    assert watching.read() == b""
+    with pytest.raises(ConnectionRefusedError):
+        events(page)

@@ -44,12 +44,12 @@ export async function takePart(session: string, parts: readonly string[]): Promi
 }
 
 /** Paint what happened between two times, and count it: each operation is a bar where there are few. */
-export function picture(from: number, to: number, width: number, height: number, colours: Uint32Array) {
+export function picture(from: number, to: number, width: number, height: number, colours: readonly string[]) {
   const seen = within(pinned ?? operations!, from, to);
-  const pixels = new Uint32Array(width * height);
+  const canvas = new OffscreenCanvas(width, height);
   const isClose = seen.start.length <= BARS_MAX;
-  (isClose ? paint : strip)(pixels, width, height, seen, from, to, colours);
-  return { pixels, isClose, ...summary(seen, victims, from, to) };
+  (isClose ? paint : strip)(canvas.getContext("2d")!, seen, from, to, colours);
+  return { painted: canvas.transferToImageBitmap(), isClose, ...summary(seen, victims, from, to) };
 }
 
 /** Look at the host's operation that is slower than a share of those between two times; returns how often its die did what meanwhile, and

@@ -151,30 +151,13 @@ export function within(operations: Operations, from: number, to: number): Operat
   return { ...operations, start: start.filter(inside), end: end.filter(inside), what: what.filter(inside), asked: asked.filter(inside), block: block.filter(inside) };
 }
 
-/** What happened between two times. */
-export interface Summary {
-  counts: Uint32Array;
-  victims: number;
-  valid: number;
-  removable: number;
-}
-
-/** Count what happened between two times. */
-export function summary({ start, what }: Operations, victims: Victims | null, from: number, to: number): Summary {
+/** Count what happened between two times, and the victims with their pages. */
+export function summary({ start, what }: Operations, victims: Victims | null, from: number, to: number) {
   const counts = new Uint32Array(READ + 1);
-  const count = start.length;
-  for (let row = 0; row < count; row++) {
-    const begins = start[row]!;
-    if (begins >= from && begins <= to) counts[what[row]!]!++;
-  }
-  const sum = { counts, victims: 0, valid: 0, removable: 0 };
-  victims?.time.forEach((time, row) => {
-    if (time < from || time > to) return;
-    sum.victims += 1;
-    sum.valid += victims.valid[row]!;
-    sum.removable += victims.removable[row]!;
-  });
-  return sum;
+  start.forEach((begins, row) => { if (begins >= from && begins <= to) counts[what[row]!]!++; });
+  const picked = [...(victims?.time ?? []).entries()].filter(([, time]) => time >= from && time <= to);
+  const sum = (pages: Uint32Array | undefined): number => picked.reduce((all, [row]) => all + pages![row]!, 0);
+  return { counts, victims: picked.length, valid: sum(victims?.valid), removable: sum(victims?.removable) };
 }
 
 /** Return the row of the host's operation that takes longer than the share `quantile` of them, from what may begin between two
@@ -199,54 +182,41 @@ export function meanwhile(operations: Operations, row: number): Uint32Array {
 }
 
 /** Paint operations: time from left to right, blocks from top to bottom, a colour for each of `what`; what is painted later is above. */
-export function paint(pixels: Uint32Array, width: number, height: number, operations: Operations, from: number, to: number, colours: Uint32Array): void {
+export function paint(context: OffscreenCanvasRenderingContext2D, operations: Operations, from: number, to: number, colours: readonly string[]): void {
   const { start, end, what, block, blocks } = operations;
-  const [across, down] = [width / (to - from), height / blocks];
-  const rows = Math.max(1, Math.floor(down));
-  const count = start.length;
-  for (let row = 0; row < count; row++) {
-    const begins = start[row]!;
-    const ends = end[row]!;
-    if (ends < from || begins > to) continue;
-    const first = begins < from ? 0 : ((begins - from) * across) | 0;
-    const last = Math.min(width - 1, ((ends - from) * across) | 0);
-    const colour = colours[what[row]!]!;
-    const top = (block[row]! * down) | 0;
-    for (let line = top; line < top + rows; line++) {
-      for (let at = line * width + first; at <= line * width + last; at++) pixels[at] = colour;
-    }
-  }
+  const [across, down] = [context.canvas.width / (to - from), context.canvas.height / blocks];
+  start.forEach((begins, row) => {
+    context.fillStyle = colours[what[row]!]!;
+    context.fillRect((begins - from) * across, Math.floor(block[row]! * down), Math.max(1, (end[row]! - begins) * across), Math.max(1, Math.floor(down)));
+  });
 }
 
 /** Paint a strip of dies: time from left to right, a band for each die, from the bottom up filled by what the die was busy with, by the
  * share of time; what is above was idle. A die does one operation after the other: one that waits for its die begins when that is free. */
-export function strip(pixels: Uint32Array, width: number, height: number, operations: Operations, from: number, to: number, colours: Uint32Array): void {
-  const { dies } = operations;
-  const shares = busy(operations, from, to, width);
-  const band = height / dies;
-  for (let die = 0; die < dies; die++) {
-    const [top, bottom] = [Math.round(die * band) + (die > 0 ? 1 : 0), Math.round((die + 1) * band)];
-    for (let at = 0; at < width; at++) {
-      let filled = 0;
-      for (let what = 0; what <= READ; what++) {
-        const begins = filled;
-        filled = Math.min(1, filled + shares[(die * width + at) * (READ + 1) + what]!);
-        for (let line = Math.round(bottom - filled * (bottom - top)); line < Math.round(bottom - begins * (bottom - top)); line++) pixels[line * width + at] = colours[what]!;
-      }
-    }
-  }
+export function strip(context: OffscreenCanvasRenderingContext2D, operations: Operations, from: number, to: number, colours: readonly string[]): void {
+  const { canvas: { width, height } } = context;
+  const band = height / operations.dies;
+  busy(operations, from, to, width).forEach((columns, die) => {
+    columns.forEach((shares, at) => {
+      let top = (die + 1) * band;
+      shares.forEach((share, what) => {
+        context.fillStyle = colours[what]!;
+        if (share > 0) context.fillRect(at, top -= share * (band - 1), 1, share * (band - 1));
+      });
+    });
+  });
 }
 
 /** The shares of the columns of a picture in which each die was busy with each of `what`. */
-export function busy({ start, end, what, block, blocks, dies }: Operations, from: number, to: number, columns: number): Float64Array {
-  const shares = new Float64Array(dies * columns * (READ + 1));
+export function busy({ start, end, what, block, blocks, dies }: Operations, from: number, to: number, columns: number): number[][][] {
+  const shares = Array.from({ length: dies }, () => Array.from({ length: columns }, (): number[] => Array(READ + 1).fill(0)));
   const free = new Float64Array(dies).fill(Number.NEGATIVE_INFINITY);
   const across = columns / (to - from);
   start.forEach((begins, row) => {
     const die = Math.floor((block[row]! * dies) / blocks);
     const [first, last] = [(Math.max(begins, free[die]!, from) - from) * across, (Math.min(end[row]!, to) - from) * across];
     free[die] = Math.max(free[die]!, end[row]!);
-    for (let at = Math.floor(first); at < last && at < columns; at++) shares[(die * columns + at) * (READ + 1) + what[row]!]! += Math.min(last, at + 1) - Math.max(first, at);
+    for (let at = Math.floor(first); at < last && at < columns; at++) shares[die]![at]![what[row]!]! += Math.min(last, at + 1) - Math.max(first, at);
   });
   return shares;
 }

@@ -144,10 +144,11 @@ async function draw(): Promise<void> {
   if (isDue) show();
 }
 
-function paintPicture(canvas: HTMLCanvasElement, { pixels, isClose, counts, victims: picked, valid, removable }: Picture, begins: number, ends: number, width: number, height: number): void {
+function paintPicture(canvas: HTMLCanvasElement, { painted, isClose, counts, victims: picked, valid, removable }: Picture, begins: number, ends: number, width: number, height: number): void {
   if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
   const context = canvas.getContext("2d")!;
-  context.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer as ArrayBuffer), width, height), 0, 0);
+  context.clearRect(0, 0, width, height);
+  context.drawImage(painted, 0, 0);
   mark(context, begins, ends, width, height, isClose);
   const choices = picked > 0 ? ` GC picked ${number(picked)} victims with ${(valid / picked).toFixed(1)} valid pages each, of which it knew ${(removable / picked).toFixed(1)} as held elsewhere.` : "";
   const text = `${ms(begins)} to ${ms(ends)} ms: ${told(counts) || "nothing"}.${choices}${looked ? why(looked) : ""}`;
@@ -172,11 +173,8 @@ function mark(context: CanvasRenderingContext2D, begins: number, ends: number, w
   context.strokeRect(left - 3, (place * height) / rows - 3, right - left + 6, height / rows + 6);
 }
 
-/** The colours of the style as pixels. */
-function colours(): Uint32Array {
+/** The colours of the style. */
+function colours(): string[] {
   const style = getComputedStyle(document.documentElement);
-  return Uint32Array.from({ length: READ + 1 }, (_, at) => {
-    const [red, green, blue] = [1, 3, 5].map((place) => Number.parseInt(style.getPropertyValue(`--cause-${COLOURS[at]!}`).trim().slice(place, place + 2), 16));
-    return ((255 << 24) | (blue! << 16) | (green! << 8) | red!) >>> 0;
-  });
+  return COLOURS.map((name) => style.getPropertyValue(`--cause-${name}`).trim());
 }

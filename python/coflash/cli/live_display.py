@@ -147,12 +147,9 @@ class Tiles:
         busy_ns = values.get("die_utilisation", 0.0) * values.get("simulated_ns", 0.0)
         for view in (self._now, self._minute):
             view.show({**values, **self._served, "busy_ns": busy_ns})
-        now, history = dict(self._now.texts()), self._now.history
-        minutes = self._minute.texts()
-        return [
-            {"label": name, "now": now.get(name, "–"), "minute": text, "course": [*history[name]]}
-            for name, text in minutes
-        ]
+        now, minute = dict(self._now.texts()), dict(self._minute.texts())
+        tiles = ((name, now.get(name, "–"), minute.get(name, "–"), [*self._now.history[name]]) for name in _OF_A_PAGE)
+        return [dict(zip(("label", "now", "minute", "course"), tile, strict=True)) for tile in tiles] if now else []
 
 
 @contextmanager
