@@ -14,4 +14,4 @@ export const { KEPT, Kept, busy } = await import(new URL("recording.mjs", built)
 export const { STORIES } = await import(new URL("stories.mjs", built).href);
 
 /** Begin the drive of a side. */
-export const begin = (choices, side) => Drive.begin(module, records, scenario(choices, side), SCHEMES[choices.scheme].family.chart);
+export const begin = (choices, side) => Drive.open(module, records, scenario(choices, side), SCHEMES[choices.scheme].family.chart);

@@ -98,12 +98,12 @@ test("scenes are what GC did: the copies that it counts, those in vain, and what
   for (const [scheme, side] of [["cdm", "left"], ["cdm", "right"], ["sgc", "right"], ["op-fcl", "right"]]) {
     const kernel = await Kernel.of(module);
     kernel.begin(scenario({ ...FIRST, scheme }, side));
-    kernel.step(20_000);
+    kernel.advance(20_000);
     kernel.victims();
     let [copied, inVain, early] = [0, 0, 0];
     for (let turns = 0; turns < 20; ) {
       const [before, { words, perBlock }] = [kernel.numbers(), kernel.pages()];
-      kernel.step(1);
+      kernel.advance(1);
       const [victims, held, now] = [kernel.victims(100), kernel.held(), kernel.numbers()];
       if (victims.length === 0) continue;
       turns += 1;

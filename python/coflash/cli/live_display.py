@@ -35,11 +35,6 @@ def _pace(path: str, each: float = 1.0) -> _Reading:
     return lambda now, before, seconds: _grown(path, now, before) / each / seconds if path in now else None
 
 
-def _hits(now: _Values, before: _Values, _: float) -> float | None:
-    hits, misses = (_grown(f"cache.{each}_pages", now, before) for each in ("hits", "misses"))
-    return hits / (hits + misses) if hits + misses else None
-
-
 def _grown(path: str, now: _Values, before: _Values) -> float:
     """Return the increase of a count; after a power cut, since power on."""
     count = now.get(path) or 0.0
@@ -89,7 +84,7 @@ OF_A_DEVICE: _Rows = {
     "response of the server, p99": ("ns", _level("load.response_p99_ns")),
     "emulated response, p99": ("ns", _level("response_ns.all.p99")),
     **_AMPLIFICATION,
-    "cache hits": ("share", _hits),
+    "cache hits": ("share", _share("cache.hits_pages", below=["cache.hits_pages", "cache.misses_pages"])),
     "GC copies a second": ("1/s", _pace("gc_copies_pages")),
     "GC drops a second": ("1/s", _pace("gc_drops_pages")),
 }
