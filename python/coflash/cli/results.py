@@ -118,9 +118,9 @@ def compare(
     Options:
         format: `--format` Tables for a terminal, or for a document.
         runs: `RUN...` A B, one of them a JSON file of fio: bandwidth, rates and response times of each job that both
-            have; DIR LOG of nvme fdp stats: the WAF of a result (run --out) and of the log, each quarter of a fill; DIR
-            of many runs: all of them; RUN RUN...: results by their folders, or by the beginnings of their names in
-            --in, with the first one; --where KEY=VALUE: all runs of --in with this value
+            have; DIR LOG of nvme fdp stats or smart-log: the WAF of a result (run --out) and of the log, each quarter
+            of a fill; DIR of many runs: all of them; RUN RUN...: results by their folders, or by the beginnings of
+            their names in --in, with the first one; --where KEY=VALUE: all runs of --in with this value
         intervals: `--intervals` Differences from the first: intervals and tests, over seeds and slices.
         capacity: `--capacity SIZE` Beside a log of nvme fdp stats: what its drive exports, where the run has a smaller
             one.
