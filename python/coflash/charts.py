@@ -67,12 +67,12 @@ class Look(NamedTuple):
     hollow: bool = False
 
 
-def looks(names: Iterable[str], *, markers: bool = True, dashes: bool = True) -> dict[str, Look]:
+def looks(names: Iterable[str], *, markers: bool = True) -> dict[str, Look]:
     """Return the looks of names that are in no order: colours, dashes and markers that survive a printer."""
 
     def look(place: int) -> Look:
-        dash = DASHES[place % len(DASHES)] if dashes else DASHES[0]
-        return Look(palette.LINES[place % len(palette.LINES)], dash, MARKERS[place % len(MARKERS)] if markers else "")
+        colour, dash = palette.LINES[place % len(palette.LINES)], DASHES[place % len(DASHES)]
+        return Look(colour, dash, MARKERS[place % len(MARKERS)] if markers else "")
 
     return {name: look(place) for place, name in enumerate(dict.fromkeys(names))}
 

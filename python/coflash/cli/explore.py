@@ -80,23 +80,20 @@ def explore(
     begun = time.monotonic()
     with Progress(console=errors(), transient=True, disable=not errors().is_terminal) as bars:
         bar = bars.add_task("states", total=None)
-        options = {
-            "size": size,
-            "points": points,
-            "atomic": atomic,
-            "seed": seed,
-            "faults": faults or [],
-            "jobs": workers,
-        }
         try:
             found = device.explore(
                 chosen,
                 folder,
                 run,
                 check,
+                size=size,
+                points=points,
+                atomic=atomic,
+                seed=seed,
+                faults=faults or [],
                 timeout_s=timeout,
+                jobs=workers,
                 progress=lambda done, states, _: bars.update(bar, completed=done, total=states or None),
-                **options,  # type: ignore[arg-type]
             )
         except CoflashError as error:
             if junit_file is not None:

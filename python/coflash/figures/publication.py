@@ -183,10 +183,8 @@ def _measure(what: Measure, found: dict[int, dict[int, Point]], plan: Plan, over
                 name = plan.by.texts[line] if plan.by else ""
                 rows.append({"x": places[at], "y": point.mean, "name": name, "part": part, **ends})
     axis = Axis(over.label, ticks=dict(zip(places, over.texts, strict=True)), words=over.numbers is None)
-    styles = looks(plan.by.texts if plan.by else [""])
-    by = plan.by.label if plan.by else ""
-    up = Axis(what.label, what.unit)
-    return lines(rows, axis, up, styles=styles, by=by)
+    names, by = (plan.by.texts, plan.by.label) if plan.by else ([""], "")
+    return lines(rows, axis, Axis(what.label, what.unit), styles=looks(names), by=by)
 
 
 def _joined(points: dict[int, Point]) -> list[list[int]]:

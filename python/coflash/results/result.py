@@ -336,10 +336,6 @@ def replays(document: Mapping[str, Any]) -> bool:
     return bool(document["workload"]["inputs"]) and not document["scenario"].get("workload", {}).get("like")
 
 
-BEYOND = "is beyond the measurements"
-"""What the note of a run says that left the range to which its scenario was fitted."""
-
-
 def notes_of(document: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the notes of a result from its document."""
     return (*document["workload"]["remarks"], *document.get("notes", ()))

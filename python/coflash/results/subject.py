@@ -124,7 +124,7 @@ class Subject:
             broken |= dict.fromkeys(store.broken)
         if not loaded:
             raise CoflashError(next(iter(broken)))
-        results = matching(loaded.values(), where, _scenario)
+        results = matching(loaded.values(), where, lambda result: result.document["scenario"])
         descriptions = {result.document["scenario"].get("description", "") for result in results}
         question = descriptions.pop() if len(descriptions) == 1 else ""
         keys = cls(results).varied
@@ -147,8 +147,3 @@ def _search(folder: Path) -> Mapping[str, Any] | None:
         document: Mapping[str, Any] = json.loads((folder / _SEARCH).read_text("utf-8"))
         return document
     return None
-
-
-def _scenario(result: Result) -> Mapping[str, Any]:
-    scenario: Mapping[str, Any] = result.document["scenario"]
-    return scenario
