@@ -69,7 +69,7 @@ def page(built: Path, browser: WebDriver) -> Iterator[Open]:  # noqa: ARG001
     yield open_
     assert complaints(browser) == []
     sent = [event["params"]["request"]["url"] for event in messages(browser) if event["method"].endswith("WillBeSent")]
-    assert [url for url in sent if not url.startswith((PAGE.as_uri(), "data:", "about:", "blob:"))] == []
+    assert [url for url in sent if not url.startswith((PAGE.as_uri(), "data:", "about:"))] == []
 
 
 def text(browser: WebDriver, selector: str) -> str:

@@ -2,7 +2,10 @@
 
 import { decompress } from "fzstd";
 import { parquetMetadata, parquetRead, parquetSchema } from "hyparquet";
-import { CAUSES, ERASE, READ } from "./causes";
+
+export const CAUSES = ["host", "evict", "gc", "refresh", "wear_levelling", "destage", "metadata"] as const;
+export const ERASE = CAUSES.length;
+export const READ = CAUSES.length + 1;
 
 /** Operations, by columns. */
 export interface Operations {
@@ -20,9 +23,9 @@ export interface Operations {
 
 /** The victims that GC picked, by columns. */
 export interface Victims {
-  time: Float64Array;
-  valid: Uint32Array;
-  removable: Uint32Array;
+  time: number[];
+  valid: number[];
+  removable: number[];
 }
 
 const COLUMNS = { operations: ["time_ns", "end_ns", "kind", "cause", "block"], decisions: ["time_ns", "valid", "removable", "chosen"] };
@@ -58,9 +61,9 @@ export async function open(file: ArrayBuffer): Promise<{ operations: Operations 
     const picked = (_: unknown, row: number): boolean => chosen[row] === 1;
     return {
       victims: {
-        time: filled("time_ns", new Float64Array(rows)).filter(picked),
-        valid: filled("valid", new Uint32Array(rows)).filter(picked),
-        removable: filled("removable", new Uint32Array(rows)).filter(picked),
+        time: [...filled("time_ns", new Float64Array(rows))].filter(picked),
+        valid: [...filled("valid", new Uint32Array(rows))].filter(picked),
+        removable: [...filled("removable", new Uint32Array(rows))].filter(picked),
       },
     };
   }
@@ -84,7 +87,7 @@ const VICTIMS_KEPT = 1 << 14;
 
 /** What a served device does: its newest operations and victims, session after session. */
 export class Kept {
-  victims: Victims = { time: new Float64Array(), valid: new Uint32Array(), removable: new Uint32Array() };
+  victims: Victims = { time: [], valid: [], removable: [] };
   /** When power was cut, in order. */
   readonly cuts: number[] = [];
   newest = 0;
@@ -112,13 +115,10 @@ export class Kept {
     while (count > KEPT) count -= this.parts.shift()!.start.length;
   }
 
-  addVictims({ time, valid, removable }: Victims): void {
-    const since = time.map((at) => at + this.begun);
-    const { victims } = this;
-    this.victims = {
-      time: joined([victims.time, since], Float64Array).slice(-VICTIMS_KEPT), valid: joined([victims.valid, valid], Uint32Array).slice(-VICTIMS_KEPT),
-      removable: joined([victims.removable, removable], Uint32Array).slice(-VICTIMS_KEPT),
-    };
+  addVictims(more: Victims): void {
+    const joined = (one: number[], other: number[]): number[] => [...one, ...other].slice(-VICTIMS_KEPT);
+    const { time, valid, removable } = this.victims;
+    this.victims = { time: joined(time, more.time.map((at) => at + this.begun)), valid: joined(valid, more.valid), removable: joined(removable, more.removable) };
   }
 
   /** The operations that are kept, in the order of their issue. */
@@ -156,7 +156,7 @@ export function summary({ start, what }: Operations, victims: Victims | null, fr
   const counts = new Uint32Array(READ + 1);
   start.forEach((begins, row) => { if (begins >= from && begins <= to) counts[what[row]!]!++; });
   const picked = [...(victims?.time ?? []).entries()].filter(([, time]) => time >= from && time <= to);
-  const sum = (pages: Uint32Array | undefined): number => picked.reduce((all, [row]) => all + pages![row]!, 0);
+  const sum = (pages: number[] | undefined): number => picked.reduce((all, [row]) => all + pages![row]!, 0);
   return { counts, victims: picked.length, valid: sum(victims?.valid), removable: sum(victims?.removable) };
 }
 
@@ -182,7 +182,7 @@ export function meanwhile(operations: Operations, row: number): Uint32Array {
 }
 
 /** Paint operations: time from left to right, blocks from top to bottom, a colour for each of `what`; what is painted later is above. */
-export function paint(context: OffscreenCanvasRenderingContext2D, operations: Operations, from: number, to: number, colours: readonly string[]): void {
+export function paint(context: CanvasRenderingContext2D, operations: Operations, from: number, to: number, colours: readonly string[]): void {
   const { start, end, what, block, blocks } = operations;
   const [across, down] = [context.canvas.width / (to - from), context.canvas.height / blocks];
   start.forEach((begins, row) => {
@@ -193,7 +193,7 @@ export function paint(context: OffscreenCanvasRenderingContext2D, operations: Op
 
 /** Paint a strip of dies: time from left to right, a band for each die, from the bottom up filled by what the die was busy with, by the
  * share of time; what is above was idle. A die does one operation after the other: one that waits for its die begins when that is free. */
-export function strip(context: OffscreenCanvasRenderingContext2D, operations: Operations, from: number, to: number, colours: readonly string[]): void {
+export function strip(context: CanvasRenderingContext2D, operations: Operations, from: number, to: number, colours: readonly string[]): void {
   const { canvas: { width, height } } = context;
   const band = height / operations.dies;
   busy(operations, from, to, width).forEach((columns, die) => {

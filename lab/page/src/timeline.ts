@@ -1,9 +1,8 @@
 /** The timeline of a recorded run: its drawing, and how a reader moves in it. */
 
-import { CAUSES, READ } from "./causes";
-import type { Look, Picture, Range } from "./flash";
+import { type Look, type Range, letGo, lookAt, picture, takeFile } from "./flash";
 import { $, number } from "./page";
-import { worker } from "./worker";
+import { CAUSES, READ } from "./recording";
 
 const NAMES = [...CAUSES.map((cause) => `${cause.replace("_", " ")} programs`), "erases", "reads"];
 const COLOURS = [...CAUSES.map((cause) => cause.replace("_", "-")), "erase", "read"];
@@ -17,8 +16,7 @@ const SHOWS_BARS = "A bar for each operation, blocks from top to bottom, with a 
 let range: Range | null = null;
 let [from, to] = [0, 1];
 let looked: Look | null = null;
-/** Whether a picture is being painted, and whether another is due. */
-let [paints, isDue] = [false, false];
+let frame: number | undefined;
 /** Whether the newest operations of a served device are seen, and how much of them. */
 let following = false;
 let followed = 2e9;
@@ -36,7 +34,7 @@ export function connectTimeline(): void {
     event.stopPropagation();
     act();
   });
-  for (const button of document.querySelectorAll<HTMLButtonElement>("#slow button")) button.addEventListener("click", () => void look(Number(button.value)));
+  for (const button of document.querySelectorAll<HTMLButtonElement>("#slow button")) button.addEventListener("click", () => look(Number(button.value)));
   $("#follow").addEventListener("click", () => follow(!following));
   $("#closer").addEventListener("click", () => zoom(1 / ZOOM ** 3, 0.5));
   $("#farther").addEventListener("click", () => zoom(ZOOM ** 3, 0.5));
@@ -50,7 +48,7 @@ async function take(files: readonly File[]): Promise<void> {
   $("#recording-problem").textContent = "";
   for (const file of files) {
     try {
-      range = await worker.takeFile(await file.arrayBuffer());
+      range = await takeFile(await file.arrayBuffer());
     } catch (error) {
       $("#recording-problem").textContent = `${file.name}: ${(error as Error).message}`;
       return;
@@ -79,7 +77,7 @@ function follow(on: boolean): void {
   $("#follow").textContent = on ? "Pause" : "Follow the newest";
   if (on && looked !== null) {
     looked = null;
-    void worker.letGo();
+    letGo();
   }
   if (on) [from, to] = [Math.max(range!.first, range!.whole - followed), range!.whole];
   show();
@@ -87,8 +85,7 @@ function follow(on: boolean): void {
 
 /** See this much from a time on, as far as there is something. */
 function see(begin: number, length: number): void {
-  if (range === null) return;
-  const [first, whole] = looked?.pinned ?? [range.first, range.whole];
+  const [first, whole] = looked?.pinned ?? [range!.first, range!.whole];
   const span = Math.min(whole - first, Math.max(1000, length));
   from = Math.min(whole - span, Math.max(first, begin));
   to = from + span;
@@ -107,9 +104,9 @@ function zoom(by: number, at: number): void {
 const move = (by: number): void => see(from + (to - from) * by, to - from);
 
 /** Look at the host's operation that is slower than a share of those that are seen: all of it, with as much before it. */
-async function look(quantile: number): Promise<void> {
+function look(quantile: number): void {
   if (range === null) return;
-  const next = await worker.lookAt(quantile, from, to);
+  const next = lookAt(quantile, from, to);
   if (next === null) return;
   looked = next;
   const span = 2 * (looked.ends - looked.begins);
@@ -127,43 +124,34 @@ const told = (counts: Uint32Array): string => Array.from(counts, (count, at) => 
 
 const ms = (time: number): string => (time / 1e6).toLocaleString("en", { minimumFractionDigits: 3, maximumFractionDigits: 3 });
 
-/** Draw anew, once the picture before is there. */
+/** Draw anew with the next frame. */
 function show(): void {
-  isDue = true;
-  if (!paints) requestAnimationFrame(() => void draw());
-  paints = true;
+  frame ??= requestAnimationFrame(draw);
 }
 
-async function draw(): Promise<void> {
+function draw(): void {
+  frame = undefined;
   const canvas = $<HTMLCanvasElement>("#timeline");
   const [width, height] = [Math.round(canvas.clientWidth * devicePixelRatio), Math.round(canvas.clientHeight * devicePixelRatio)];
-  const seen = [from, to] as const;
-  isDue = false;
-  if (range !== null && width > 0) paintPicture(canvas, await worker.picture(...seen, width, height, colours()), ...seen, width, height);
-  paints = false;
-  if (isDue) show();
-}
-
-function paintPicture(canvas: HTMLCanvasElement, { painted, isClose, counts, victims: picked, valid, removable }: Picture, begins: number, ends: number, width: number, height: number): void {
-  if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
+  if (range === null || width === 0) return;
+  [canvas.width, canvas.height] = [width, height];
   const context = canvas.getContext("2d")!;
-  context.clearRect(0, 0, width, height);
-  context.drawImage(painted, 0, 0);
-  mark(context, begins, ends, width, height, isClose);
+  const { isClose, counts, victims: picked, valid, removable } = picture(context, from, to, colours());
+  mark(context, width, height, isClose);
   const choices = picked > 0 ? ` GC picked ${number(picked)} victims with ${(valid / picked).toFixed(1)} valid pages each, of which it knew ${(removable / picked).toFixed(1)} as held elsewhere.` : "";
-  const text = `${ms(begins)} to ${ms(ends)} ms: ${told(counts) || "nothing"}.${choices}${looked ? why(looked) : ""}`;
+  const text = `${ms(from)} to ${ms(to)} ms: ${told(counts) || "nothing"}.${choices}${looked ? why(looked) : ""}`;
   $("#timeline-says").textContent = text;
   $("#timeline-shows").textContent = isClose ? SHOWS_BARS : SHOWS_STRIP;
   canvas.setAttribute("aria-label", `Operations of flash, ${text}`);
 }
 
 /** Draw a line between dies, power cuts, and a frame around the operation that is looked at. */
-function mark(context: CanvasRenderingContext2D, begins: number, ends: number, width: number, height: number, isClose: boolean): void {
+function mark(context: CanvasRenderingContext2D, width: number, height: number, isClose: boolean): void {
   const style = getComputedStyle(document.documentElement);
   const { dies, cuts } = range!;
   context.fillStyle = style.getPropertyValue("--line");
   for (let die = 1; die < dies; die++) context.fillRect(0, Math.round((die * height) / dies), width, 1);
-  const across = (time: number): number => ((time - begins) * width) / (ends - begins);
+  const across = (time: number): number => ((time - from) * width) / (to - from);
   context.fillStyle = context.strokeStyle = style.getPropertyValue("--worse");
   for (const cut of cuts) context.fillRect(across(cut) - devicePixelRatio, 0, 2 * devicePixelRatio, height);
   if (looked === null) return;

@@ -76,16 +76,14 @@ def serve(
         if page:
             say(page.address)
         show_measures = open_.enter_context(live_display.displayed(served.folder.name, errors())) if live else None
-        shown, tiles = 0.0, live_display.Tiles()
+        shown = 0.0
         while not stop.wait(_SECONDS_BETWEEN_LOOKS):
             notes(news := served.look())
-            measured = None
-            if (page or show_measures) and time.monotonic() - shown >= 1:
-                shown, measured = time.monotonic(), served.measured()
             if page:
-                page.tell(served.recorded(), served.clients, news, tiles.take(measured) if measured else ())
-            if show_measures and measured:
-                show_measures(measured)
+                page.tell(served.recorded(), served.clients, news)
+            if show_measures and time.monotonic() - shown >= 1:
+                shown = time.monotonic()
+                show_measures(served.measured())
         notes(served.look())
     for session in served.sessions:
         say(f"result: {session / 'result'}", errors())

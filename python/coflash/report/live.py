@@ -83,17 +83,11 @@ class LivePage:
         self._thread = Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
 
-    def tell(
-        self,
-        recorded: Iterable[Recorded],
-        clients: int,
-        news: Sequence[str],
-        numbers: Sequence[Mapping[str, Any]] = (),
-    ) -> None:
-        """Show what flash did, how many clients are connected, news such as a power cut, and numbers."""
+    def tell(self, recorded: Iterable[Recorded], clients: int, news: Sequence[str]) -> None:
+        """Show what flash did, how many clients are connected, and news such as a power cut, in the laboratory."""
         for part in recorded:
             now = (part.session.name, clients)
-            if part.operations or news or numbers or now != self._last:
+            if part.operations or news or now != self._last:
                 self._flash.add(
                     {
                         "session": part.session.name,
@@ -102,10 +96,9 @@ class LivePage:
                         "left_out": part.left_out,
                         "clients": clients,
                         "told": [*news],
-                        "numbers": [*numbers],
                     }
                 )
-            self._last, news, numbers = now, (), ()
+            self._last, news = now, ()
 
     def stop(self) -> None:
         """End the page; an open browser keeps its last state."""
