@@ -189,7 +189,7 @@ def tally(found: Sequence[Judged], before: Collection[str] | None) -> str:
 
 def counts(found: Sequence[Judged]) -> Grid:
     """Count the statements of each kind by their verdicts."""
-    verdicts = (HOLDS, DIRECTION, STEP, FAILS, NOTHING, INPUT, READING)
+    verdicts: tuple[str, ...] = (*COUNTED, NOTHING, INPUT, READING)
     counted = Counter((one.claim.kind.value, one.claim.aside or one.verdict) for one in found)
     counted.update(("all", one.claim.aside or one.verdict) for one in found)
     verdicts = tuple(verdict for verdict in verdicts if counted["all", verdict])

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from statistics import median
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from coflash.charts import INK, Axis, Chart, Look, Row, cells, lines, looks, upon
 from coflash.costmodel import BOTH_EXAMPLE, READS_EXAMPLE, Costs, Demand, Partition
@@ -108,7 +108,7 @@ for _name in ("add", "sub", "mul", "truediv"):
 def operations() -> Counter[str]:
     """Count the operations of one cost: equation 4 with a given U(u), and equation 6 with two hit curves."""
     Counted.done.clear()
-    costs = Costs(**{name: Counted(value) for name, value in asdict(COSTS).items() if name != "write_through"})
+    counted: dict[str, Any] = {name: Counted(value) for name, value in asdict(COSTS).items() if name != "write_through"}
     half = Counted(0.5)
-    costs.hybrid_us(Demand(half, half, [half] * 100, [half] * 100, half), 0.5, 0.5)
+    Costs(**counted).hybrid_us(Demand(half, half, [half] * 100, [half] * 100, half), 0.5, 0.5)
     return Counter(Counted.done)
