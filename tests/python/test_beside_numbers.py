@@ -175,3 +175,18 @@ def test_tables_of_many_runs_tell_what_their_measures_take_for_granted(tmp_path:
 
 def test_a_measure_that_repeats_another_names_it() -> None:
     assert [each.path for each in MEASURES.values() if each.unlike] == ["waf_media"]
+
+
+def test_a_result_that_says_nothing_says_so() -> None:
+    young = {"generator": "uniform", "requests": 40}
+    idle = coflash.run(wrote("16KiB", workload={"synthetic": young}))
+    assert [note for note in idle.notes if note.startswith("GC erased no block")] and idle.metrics.erases_blocks == 0
+    cached: dict[str, Any] = {"cache": {"size": "90%"}, "cooperation": "none"}
+    taken = coflash.run(wrote("16KiB", **cached, workload={"synthetic": young}))
+    assert taken.metrics.waf_host == 0 and any(note.startswith("The caches took every write") for note in taken.notes)
+    part = coflash.run(wrote("16KiB", workload={"synthetic": {**young, "requests": 1200}}))
+    (said,) = [note for note in part.notes if "% of what the device holds" in note]
+    assert part.metrics.erases_blocks > 0 and said in Subject([part]).remarks
+    whole = coflash.run(wrote("16KiB"))
+    begins = ("The caches took", "GC erased no", "The host wrote ")
+    assert whole.metrics.erases_blocks and not any(note.startswith(begins) for note in whole.notes)

@@ -12,7 +12,7 @@ from rich.console import Console
 
 import coflash
 from coflash.cli import live_display
-from coflash.cli.live_display import OF_A_DEVICE, OF_A_RUN, View, displayed
+from coflash.cli.live_display import OF_A_DEVICE, OF_A_RUN, View
 from coflash.runs import progress
 from coflash.text_table import sparkline
 
@@ -123,17 +123,6 @@ def test_a_served_device_shows_its_load_and_what_gc_does(monkeypatch: pytest.Mon
     ), "what came since power on, after a power cut"
     assert "GC copies a second" in printed(view)
     assert "█▁" in printed(view)
-
-
-def test_a_served_device_is_told_in_lines_or_shown_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_display, "_SECONDS_BETWEEN_LINES", 0.0)
-    for is_terminal in (False, True):
-        written = io.StringIO()
-        with displayed("disk", Console(file=written, force_terminal=is_terminal, width=80)) as show:
-            show({"load.queue_depth": 1.0})
-            show({"load.queue_depth": 7.25})
-        assert ("disk · requests a second 0 · queue depth 7.25" in written.getvalue()) is not is_terminal
-        assert "7.25" in written.getvalue()
 
 
 def test_sparklines_are_as_wide_as_they_may_be() -> None:

@@ -245,6 +245,9 @@ def test_an_answer_that_another_round_of_the_trace_changes_is_not_sure_and_the_c
     monkeypatch.setattr(Question, "warmed", lambda question: question)
     cold = coflash.size(trace, "waf_host<9", **asked, out=tmp_path / "cold")
     assert cold.sentences[0].startswith("No sure answer: over 4 rounds of the trace WAF, by host writes goes from ")
+    assert (
+        "; the same command with --set workload.repeat=4 would tell. As far as one round tells, " in cold.sentences[0]
+    )
     assert cold.longer == "--set workload.repeat=4" and not cold.document()["sure"]
 
 

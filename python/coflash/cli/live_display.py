@@ -5,16 +5,10 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-
-from rich.console import Console, Group
-from rich.live import Live
-from rich.text import Text
 
 from coflash.quantity import Unit, show
 from coflash.text_table import Cell, TextTable, sparkline
 
-_SECONDS_BETWEEN_LINES = 5.0
 _SECONDS_OF_PACE = 1.0
 _HISTORY = 200
 _LINE_WIDTH = 32
@@ -110,25 +104,3 @@ class View:
         for label, text in self._texts():
             table.add(Cell(label, "dim"), text, Cell(sparkline(self._history[label], _LINE_WIDTH), "dim"))
         return table
-
-
-@contextmanager
-def displayed(label: str, console: Console) -> Iterator[Callable[[_Values], None]]:
-    """Show the measures of a served device while the block lasts, in place or, in a log, line by line.
-
-    Yields what takes the measures, as `coflash.device.Served.measured` returns them.
-    """
-    view, due = View(OF_A_DEVICE), time.monotonic() + _SECONDS_BETWEEN_LINES
-
-    def logged(values: _Values) -> None:
-        nonlocal due
-        view.show(values)
-        if time.monotonic() >= due:
-            due = time.monotonic() + _SECONDS_BETWEEN_LINES
-            console.print(Text(f"{label} · {view}"), soft_wrap=True)
-
-    if console.is_terminal:
-        with Live(Group(Text(label, style="bold"), view), console=console, refresh_per_second=8):
-            yield view.show
-    else:
-        yield logged

@@ -63,7 +63,7 @@ class Frontier:
             self.probe([(first, second) for first in firsts for second in seconds])
 
     def refine(self, most: float) -> None:
-        """Go on with so many pairs, then find the very first size of the best pair's second one."""
+        """Go on up to a number of pairs, then find the least first size beside the second one of the best pair."""
         self.most = most
         self.search()
         self.most = math.inf

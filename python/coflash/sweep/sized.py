@@ -153,7 +153,7 @@ class Sizing(Kept):
             numbers="; ".join(map(self._judged, range(len(self.goals)))),
         )
         changes = [say("rounds change", goal=goal, ends=ends, unit=goal.measure.unit) for goal, ends in self._drifts]
-        unsure = say("unsure answer", rounds=ROUNDS, changes="; ".join(changes)) if changes else ""
+        unsure = say("unsure answer", rounds=ROUNDS, changes="; ".join(changes), longer=self.longer) if changes else ""
         loop = "open loop" if self.scenario.replay_mode == "open" else "closed loop"
         history = "history of a tier" if self.answer.is_tier else "history of a trace"
         limits = say_limits(self.scenario, say(loop), say(history), say("seeds"))
