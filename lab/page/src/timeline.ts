@@ -105,7 +105,6 @@ const move = (by: number): void => see(from + (to - from) * by, to - from);
 
 /** Look at the host's operation that is slower than a share of those that are seen: all of it, with as much before it. */
 function look(quantile: number): void {
-  if (range === null) return;
   const next = lookAt(quantile, from, to);
   if (next === null) return;
   looked = next;
