@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-_GRID = 8
-"""The steps of the coarse grid."""
+_GRID, _AT_ONCE = 8, 3
+"""The steps of the coarse grid; the most pairs that are looked into before others may be better."""
 Pair = tuple[int, int]
 """The indices of a first and of a second size, each in the order of its sizes."""
 
@@ -90,8 +90,9 @@ class Frontier:
 
     def _halve(self, columns: Sequence[int], close: float) -> None:
         while len(self.known) < self.most and (pairs := self._paying(columns, close)):
-            # The least one of all comes first, since it is often enough.
-            self.probe([(0 if low < 0 else (low + high) // 2, at) for at, (low, high) in pairs.items()])
+            # What may be the cheapest comes first; and of each column the least size, since it is often enough.
+            first = sorted(pairs, key=lambda at, ends=pairs: self.cost((ends[at][0] + 1, at)))[:_AT_ONCE]  # type: ignore[misc]
+            self.probe([(0 if pairs[at][0] < 0 else sum(pairs[at]) // 2, at) for at in first])
 
     def _paying(self, columns: Iterable[int], close: float) -> dict[int, Pair]:
         """Return the ends of the columns in which a cheaper pair may be."""

@@ -329,9 +329,9 @@ class _Sizer:
                 places[f"{name} cache"] = (self.sizes[at + by], best.place[1])
             if 0 <= share + by // far < len(self.spares):
                 places[f"{name} spare space"] = (cache, ((SPARE, self.spares[share + by // far]), *others))
-        steps = self._named(places)
-        better = [one for one in steps.values() if one.is_met and (one.cost < best.cost or not best.is_met)]
-        return self._steps(min(better, key=lambda one: one.cost)) if better else (best, steps)
+        less = {name: place for name, place in places.items() if name.startswith("less") or not best.is_met}
+        better = [one for one in self._named(less).values() if one.is_met and (one.cost < best.cost or not best.is_met)]
+        return self._steps(min(better, key=lambda one: one.cost)) if better else (best, self._named(places))
 
     def _variants(self, best: Sized) -> dict[str, tuple[Result, ...]]:
         """Run the answer's device under its scheme and each whose parts it has, and without a cache."""
