@@ -61,13 +61,13 @@ def draw_both(_: Runs) -> list[Chart]:
     rows: list[Row] = [
         {
             "x": u,
-            "x2": u + 4,
+            "x2": u + 5,
             "y": r,
-            "y2": r + 4,
-            "value": min(most_ms, COSTS.hybrid_us(BOTH_EXAMPLE, (u + 2) / 100, (r + 2) / 100) / 1000),
+            "y2": r + 5,
+            "value": min(most_ms, COSTS.hybrid_us(BOTH_EXAMPLE, (u + 2.5) / 100, (r + 2.5) / 100) / 1000),
         }
-        for u in range(4, 96, 4)
-        for r in range(0, 100, 4)
+        for u in range(5, 95, 5)
+        for r in range(0, 100, 5)
     ]
     across = Axis("caching space / flash, u (%)", low=0, high=100)
     up = Axis("read cache / caching space, r (%)", low=0, high=100)
