@@ -45,7 +45,6 @@ export function connectTimeline(): void {
 
 /** Take files: operations, decisions or both. */
 async function take(files: readonly File[]): Promise<void> {
-  $("#recording-problem").textContent = "";
   for (const file of files) {
     try {
       range = await takeFile(await file.arrayBuffer());
@@ -54,10 +53,9 @@ async function take(files: readonly File[]): Promise<void> {
       return;
     }
   }
-  if (range === null) {
-    $("#recording-problem").textContent = files.length > 0 ? "These are decisions of GC: the file of operations is needed as well." : "";
-    return;
-  }
+  const isIncomplete = files.length > 0 && range === null;
+  $("#recording-problem").textContent = isIncomplete ? "These are decisions of GC: the file of operations is needed as well." : "";
+  if (range === null) return;
   [from, to, looked] = [range.first, range.whole, null];
   $("#recorded").hidden = false;
   show();
@@ -105,7 +103,6 @@ const move = (by: number): void => see(from + (to - from) * by, to - from);
 
 /** Look at the host's operation that is slower than a share of those that are seen: all of it, with as much before it. */
 function look(quantile: number): void {
-  if (range === null) return;
   const next = lookAt(quantile, from, to);
   if (next === null) return;
   looked = next;

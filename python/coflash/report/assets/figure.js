@@ -7,6 +7,8 @@ const STEPS = new Map(Object.entries({ ArrowRight: 1, ArrowDown: 1, ArrowLeft: -
 // In CSS pixels; the browser cannot say beforehand how wide paper is.
 const PAPER_WIDTH = 680;
 const LETTER = 6.6;
+/** The last label of an axis that ends within so many pixels behind its tick stands before the end. */
+const FLUSH = 24;
 const DATA_ROWS_MAX = 200;
 /** Units that are words. @type {Set<Unit>} */
 const COUNTED = new Set(["pages", "blocks", "requests"]);
@@ -105,7 +107,7 @@ function channelOf({ label, unit = "", log = false, zero = true, nice = true, mo
   return {
     type: "quantitative", title: (label ? [label, counted && `(${counted})`] : [counted]).filter(Boolean).join(" ") || null,
     scale: { type: log ? "log" : "linear", nice, domainMax: most, ...(log ? {} : { zero }) },
-    axis: { labelExpr: log ? `abs(${power} - round(${power})) < 1e-6 ? ${labels} : ''` : labels, tickCount: 5, grid },
+    axis: { labelExpr: log ? `abs(${power} - round(${power})) < 1e-6 ? ${labels} : ''` : labels, tickCount: 5, grid, ...(most ? { labelFlush: FLUSH } : {}) },
   };
 }
 
