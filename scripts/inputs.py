@@ -239,7 +239,7 @@ def page(git: str) -> str:
             if rows is not None:
                 parts += section(source.title, rows, where)
             elif kept := re.search(rf"## {re.escape(source.title)}\n.*?(?=\n## |\Z)", before, re.DOTALL):
-                parts.append(kept[0] + "\n")
+                parts.append(kept[0].rstrip("\n") + "\n")
     return "\n".join(parts).rstrip("\n") + "\n"
 
 

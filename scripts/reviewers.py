@@ -31,7 +31,7 @@ from typing import Any
 import psutil
 
 from coflash_reproduce import reproduction
-from coflash_reproduce.claim import DIRECTION, FAILS, HOLDS
+from coflash_reproduce.claim import COUNTED, DIRECTION, HOLDS
 from coflash_reproduce.paper import Exhibit, Investigation
 from coflash_reproduce.reproduction import PAPERS, STUDIES
 
@@ -178,7 +178,7 @@ def verdicts(text: str) -> dict[str, Counter[str]]:
     found: dict[str, Counter[str]] = {}
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
-        if len(cells) == 6 and cells[-1] in (HOLDS, DIRECTION, FAILS):
+        if len(cells) == 6 and cells[-1] in COUNTED:
             found.setdefault(cells[0], Counter())[cells[-1]] += 1
     return found
 

@@ -34,7 +34,7 @@ test("a run step by step ends as a run at once", async () => {
   once.begin(text("cdm-adaptive.toml"));
   let served = 0;
   for (let size = 1; ; size = (size * 7) % 1009) {
-    const more = steps.step(size);
+    const more = steps.advance(size);
     served += more;
     assert.equal(steps.numbers().requests, served);
     if (more === 0) break;
@@ -44,8 +44,8 @@ test("a run step by step ends as a run at once", async () => {
 
 test("an error names what is wrong, and another run may begin", async () => {
   const kernel = await Kernel.of(module);
-  assert.throws(() => kernel.step(1), /no run has begun/);
+  assert.throws(() => kernel.advance(1), /no run has begun/);
   assert.throws(() => kernel.begin("[flash]\nchanels = 1\n"), /chanels.*channels/s);
   kernel.begin(text("greedy-uniform.toml"));
-  assert.equal(kernel.step(5), 5);
+  assert.equal(kernel.advance(5), 5);
 });

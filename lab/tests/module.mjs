@@ -10,8 +10,8 @@ export const { Kernel } = await import(new URL("kernel.mjs", built).href);
 export const { sceneOf, tally, SCENE_MS } = await import(new URL("scene.mjs", built).href);
 export const { Drive, finished } = await import(new URL("drive.mjs", built).href);
 export const { FIRST, SCHEMES, WORKLOADS, check, scenario } = await import(new URL("scenario.mjs", built).href);
-export const { KEPT, Kept } = await import(new URL("recording.mjs", built).href);
+export const { KEPT, Kept, busy } = await import(new URL("recording.mjs", built).href);
 export const { STORIES } = await import(new URL("stories.mjs", built).href);
 
 /** Begin the drive of a side. */
-export const begin = (choices, side) => Drive.begin(module, records, scenario(choices, side), SCHEMES[choices.scheme].family.chart);
+export const begin = (choices, side) => Drive.open(module, records, scenario(choices, side), SCHEMES[choices.scheme].family.chart);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FIRST, KEPT, Kept, Kernel, SCENE_MS, SCHEMES, STORIES, WORKLOADS, begin, module, scenario, sceneOf, tally } from "./module.mjs";
+import { FIRST, KEPT, Kept, Kernel, busy, SCENE_MS, SCHEMES, STORIES, WORKLOADS, begin, module, scenario, sceneOf, tally } from "./module.mjs";
 
 const all = Object.keys(SCHEMES);
 
@@ -98,12 +98,12 @@ test("scenes are what GC did: the copies that it counts, those in vain, and what
   for (const [scheme, side] of [["cdm", "left"], ["cdm", "right"], ["sgc", "right"], ["op-fcl", "right"]]) {
     const kernel = await Kernel.of(module);
     kernel.begin(scenario({ ...FIRST, scheme }, side));
-    kernel.step(20_000);
+    kernel.advance(20_000);
     kernel.victims();
     let [copied, inVain, early] = [0, 0, 0];
     for (let turns = 0; turns < 20; ) {
       const [before, { words, perBlock }] = [kernel.numbers(), kernel.pages()];
-      kernel.step(1);
+      kernel.advance(1);
       const [victims, held, now] = [kernel.victims(100), kernel.held(), kernel.numbers()];
       if (victims.length === 0) continue;
       turns += 1;
@@ -177,4 +177,17 @@ test("of a served device the newest operations are kept, and a power cut ends wh
   assert.deepEqual(kept.cuts, [cut]);
   assert.equal(kept.operations().end.at(-2), cut);
   assert.deepEqual([kept.operations().start.at(-1), kept.victims.time.at(-1)], [cut + 7, cut + 8]);
+});
+
+test("a strip shows of each die what it was busy with, and not what waited for it", () => {
+  const [GC, ERASED] = [2, 7];
+  const operations = {
+    // On the first die an erase waits for a copy; the second die has one that goes on beyond the end.
+    start: Float64Array.of(0, 0, 30), end: Float64Array.of(20, 40, 60), what: Uint8Array.of(GC, ERASED, GC), asked: new Uint8Array(3), block: Uint32Array.of(0, 1, 4), blocks: 8, dies: 2,
+  };
+  const shares = busy(operations, 0, 40, 4);
+  const die = (number, what) => [0, 1, 2, 3].map((column) => shares[number][column][what]);
+  assert.deepEqual([die(0, GC), die(0, ERASED)], [[1, 1, 0, 0], [0, 0, 1, 1]]);
+  assert.deepEqual([die(1, GC), die(1, ERASED)], [[0, 0, 0, 1], [0, 0, 0, 0]]);
+  assert.equal(shares.flat(2).reduce((sum, share) => sum + share, 0), 5);
 });

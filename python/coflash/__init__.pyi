@@ -40,8 +40,8 @@ from .sweep.advise import Advice as Advice
 from .sweep.advise import advise as advise
 from .sweep.fleet import Fleet as Fleet
 from .sweep.fleet import fleet as fleet
-from .sweep.size import Sizing as Sizing
 from .sweep.size import size as size
+from .sweep.sized import Sizing as Sizing
 from .sweep.tune import Tuning as Tuning
 from .sweep.tune import tune as tune
 from .table import Table as Table

@@ -39,8 +39,8 @@ Format = Literal["pdf", "svg", "png"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 Row = Mapping[str, Any]
 Spec = dict[str, Any]
-COLUMN_INCHES, GUTTER_INCHES = 3.4, 0.25
-"""The width of a column of a paper, and the space between two."""
+COLUMN_INCHES = 3.4
+"""The width of a column of a paper."""
 DASHES: tuple[Sequence[float], ...] = ((1, 0), (4, 1.6), (1, 1.4), (5, 1.5, 1, 1.5), (7, 2), (2.5, 1.2))
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "triangle-right", "triangle-left")
 INK, SOFT = "#333333", "#6f7780"
@@ -67,12 +67,12 @@ class Look(NamedTuple):
     hollow: bool = False
 
 
-def looks(names: Iterable[str], *, markers: bool = True, dashes: bool = True) -> dict[str, Look]:
+def looks(names: Iterable[str], *, markers: bool = True) -> dict[str, Look]:
     """Return the looks of names that are in no order: colours, dashes and markers that survive a printer."""
 
     def look(place: int) -> Look:
-        dash = DASHES[place % len(DASHES)] if dashes else DASHES[0]
-        return Look(palette.LINES[place % len(palette.LINES)], dash, MARKERS[place % len(MARKERS)] if markers else "")
+        colour, dash = palette.LINES[place % len(palette.LINES)], DASHES[place % len(DASHES)]
+        return Look(colour, dash, MARKERS[place % len(MARKERS)] if markers else "")
 
     return {name: look(place) for place, name in enumerate(dict.fromkeys(names))}
 

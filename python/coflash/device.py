@@ -22,6 +22,7 @@ from coflash.measures.catalogue import is_number
 from coflash.measures.metrics import Metrics
 from coflash.results.result import Result
 from coflash.scenario import Scenario
+from coflash.sweep.memory import cores
 from coflash.table_files import parquet_of
 
 _RESULT, _METADATA = "result", "metadata"
@@ -276,9 +277,7 @@ def explore(
         CoflashError: The device cannot be made or opened, the workload fails, or the check fails without a power cut.
         KeyboardInterrupt: Control-C was pressed.
     """
-    core = None if scenario is None else Scenario.of(scenario).core
-    if jobs is None:
-        jobs = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    core, jobs = None if scenario is None else Scenario.of(scenario).core, jobs or cores()
     plan = (run, check, points, runs, atomic, seed, [*faults], timeout_s)
     return Explored.of(_core.device_explore(folder, core, size, plan, jobs, progress))
 

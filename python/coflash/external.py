@@ -41,7 +41,6 @@ class VictimPolicy(Protocol):
         Returns:
             The place of the block in the arrays, such as `candidates.cost.argmin()`.
         """
-        ...
 
 
 class EvictionPolicy(Protocol):
@@ -56,15 +55,12 @@ class EvictionPolicy(Protocol):
 
     def insert(self, page: int, dirty: bool, /) -> None:
         """Note a page that enters the cache: its first use."""
-        ...
 
     def remove(self, page: int, /) -> None:
         """Forget a page that leaves the cache: it was evicted or trimmed."""
-        ...
 
     def evict(self) -> int:
         """Name the page to evict next. `remove` follows if it is evicted."""
-        ...
 
 
 class PlacementPolicy(Protocol):
@@ -93,7 +89,6 @@ class PlacementPolicy(Protocol):
         Returns:
             A class, from 0.
         """
-        ...
 
     def gc_write(self, page: int, source: int, now: int, /) -> SupportsIndex:
         """Choose the class of a page that GC copies.
@@ -106,7 +101,6 @@ class PlacementPolicy(Protocol):
         Returns:
             A class, one of those that GC copies into.
         """
-        ...
 
 
 @dataclass(frozen=True)

@@ -317,6 +317,11 @@ def leaf(values: Any, steps: Iterable[str]) -> Any:
     return values
 
 
+def text_of(value: Any) -> str:
+    """Return a value as a scenario shows it."""
+    return str(value).lower() if type(value) is bool else str(as_text(value))
+
+
 def as_text(value: Any) -> Any:
     """Return a list as JSON, and any other value unchanged."""
     return json.dumps(value, ensure_ascii=False) if type(value) is list else value

@@ -5,6 +5,7 @@ A [`Claim`][coflash_reproduce.claim.Claim] can fail. Its kind says how our numbe
 - a *number* holds within `NEAR` of the paper's, above or below it; a change that misses it still holds in its direction
   with the paper's sign and at least `NEAR` of its size;
 - a *bound* holds if ours is not above it: for words such as "below 1 %" and "lower than all";
+- a number that is one of a few places, such as a best share of a grid, holds at that place; the next one is a step off;
 - *about the same* holds if the change is within the bound, up or down;
 - a *direction or shape* holds if each change goes the paper's way (`FALLS`, `RISES`) by at least `least`. With all of
   them smaller it says nothing; otherwise it does not hold. `climb` and `valley` give the changes of a curve.
@@ -33,9 +34,10 @@ FALLS, RISES = -1.0, 1.0
 """The directions of a change."""
 HOLDS, REFUTED = "holds", "refuted"
 DIRECTION, FAILS, NOTHING = "direction holds", "does not hold", "says nothing"
+STEP = "a step off"
 INPUT, READING = "input", "another reading"
-COUNTED = (HOLDS, DIRECTION, FAILS)
-"""The verdicts on statements that the runs could refute."""
+COUNTED = {HOLDS: "of these hold", DIRECTION: "in their direction only", STEP: "are a step off", FAILS: "do not"}
+"""The verdicts on statements that the runs could refute, as a sentence counts them."""
 
 Numbers = float | tuple[float, ...]
 """A number, or several: the two ends of a range, or the changes along a curve."""
@@ -71,6 +73,8 @@ class Claim:
     kind: Kind = Kind.NUMBER
     least: float = LEAST
     """The least change that is an effect."""
+    step: float = 0.0
+    """The distance of the places of which the number is one; 0 if it may have any value."""
     aside: str = ""
     """Why it is not counted: `INPUT` or `READING`."""
 
@@ -79,6 +83,9 @@ class Claim:
         if not ours:
             return NOTHING
         pairs = list(zip(ours, each(self.paper), strict=True))
+        if self.step:
+            steps = max(round(abs(one - paper) / self.step) for one, paper in pairs)
+            return (HOLDS, STEP, FAILS)[min(steps, 2)]
         match self.kind:
             case Kind.BOUND:
                 return HOLDS if all(one <= paper for one, paper in pairs) else FAILS
@@ -104,6 +111,8 @@ class Claim:
             case Kind.EFFECT:
                 ways = ", then ".join("fall" if way < 0 else "rise" for way in each(self.paper))
                 return f"no {ways} of {self.least:.0%} or more"
+        if self.step:
+            return f"another step of {self.step:.0%}"
         ranges = (self.shown(sorted((paper * (1 - NEAR), paper * (1 + NEAR)))) for paper in each(self.paper))
         return f"outside {', '.join(ranges)}"
 
@@ -180,7 +189,7 @@ def tally(found: Sequence[Judged], before: Collection[str] | None) -> str:
 
 def counts(found: Sequence[Judged]) -> Grid:
     """Count the statements of each kind by their verdicts."""
-    verdicts: tuple[str, ...] = (HOLDS, DIRECTION, FAILS, NOTHING, INPUT, READING)
+    verdicts: tuple[str, ...] = (*COUNTED, NOTHING, INPUT, READING)
     counted = Counter((one.claim.kind.value, one.claim.aside or one.verdict) for one in found)
     counted.update(("all", one.claim.aside or one.verdict) for one in found)
     verdicts = tuple(verdict for verdict in verdicts if counted["all", verdict])

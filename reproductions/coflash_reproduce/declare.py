@@ -159,7 +159,7 @@ def _bars(queries: Queries, values: str, label: str, form: str, stacked: bool = 
         columns = dict.fromkeys(line for numbers in groups(runs).values() for line in numbers)
         shown: Callable[[float], str] = partial(show, unit="share") if form == "share" else partial(written, form=form)
         rows = (
-            (group, *(shown(numbers[line]) for line in columns if line in numbers))
+            (group, *(shown(numbers[line]) if line in numbers else "" for line in columns))
             for group, numbers in groups(runs).items()
         )
         return Grid(("", *columns), tuple(rows))

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from coflash._core import REVISION, __version__
 from coflash.quantity import change, show_change
 from coflash.results.estimate import Estimate
-from coflash_reproduce.claim import COUNTED, DIRECTION, FAILS, HOLDS, INPUT, NEAR, Judged, Paper, counts, each, judge
+from coflash_reproduce.claim import COUNTED, HOLDS, INPUT, NEAR, Judged, Paper, counts, each, judge
 from coflash_reproduce.drawing import lines_of
 from coflash_reproduce.output import SHOWN
 from coflash_reproduce.paper import Exhibit, Experiment, Figure, Grid, Investigation, Picture, Runs, spread
@@ -63,7 +63,7 @@ def markdown(of: Paper | Study, name: str, scale: str, options: Sequence[str], r
         limits = "open questions"
         found = judge(of.claims, runs)
         verdicts = [one.verdict for one in found if one.verdict in COUNTED]
-        tallies = (f"{verdicts.count(verdict)} {words}" for verdict, words in _TOLD.items() if verdict in verdicts)
+        tallies = (f"{verdicts.count(verdict)} {words}" for verdict, words in COUNTED.items() if verdict in verdicts)
         inputs = [one for one in found if one.claim.aside == INPUT]
         told = f"[another reading]({name}-readings.md)" if readings(of, name, runs) else "another reading"
         answer = [
@@ -80,13 +80,6 @@ def markdown(of: Paper | Study, name: str, scale: str, options: Sequence[str], r
     made = [*(said[name] for name in opening), *made_by(command, of, scale, options, runs)]
     parts = [f"# {of.text.title}", *made, *answer, *exhibits(of, runs, images), f"## {after}", said[limits]]
     return "\n\n".join(parts) + "\n"
-
-
-_TOLD = {
-    HOLDS: "of these hold",
-    DIRECTION: "in their direction only",
-    FAILS: "do not",
-}
 
 
 def readings(of: Paper, name: str, runs: Runs) -> str:

@@ -23,7 +23,7 @@ from coflash.quantity import show, show_change
 from coflash.results.database import Results
 from coflash.results.estimate import estimate
 from coflash_reproduce.claim import climb, valley
-from coflash_reproduce.paper import Grid, Runs, spread
+from coflash_reproduce.paper import Grid, Run, Runs, spread
 from coflash_reproduce.text import Text
 
 if TYPE_CHECKING:
@@ -68,6 +68,14 @@ def written(number: float, form: str) -> str:
     return format(number, form).replace("-", "−")
 
 
+def _is_open(run: Run) -> bool:
+    return run.experiment.issued == "at their times"
+
+
+def _issued(run: Run) -> str:
+    return run.experiment.issued
+
+
 SHARED: Mapping[str, Callable[..., Any]] = {
     "shown": _shown,
     "show_change": _shown_change,
@@ -78,12 +86,15 @@ SHARED: Mapping[str, Callable[..., Any]] = {
     "valley": _valley,
     "written": written,
     "number_of": _number_of,
+    "is_open": _is_open,
+    "issued": _issued,
 }
 """Functions of all queries.
 
 Numbers as pages show them: `shown` with a unit, `spread` as a mean with its interval, `measured` the same of a measure,
 `written` in a form. `mean_of` is the mean of a list without an error of rounding, `climb` and `valley` are shapes of a
-curve, and `number_of` reads a value of a scenario.
+curve, and `number_of` reads a value of a scenario. `issued` says how the requests of a run are issued, and `is_open`
+whether that is at their times.
 """
 _MACROS = """
 create macro change(number, base) as number / nullif(base, 0) - 1;

@@ -15,6 +15,7 @@ from coflash_reproduce.claim import (
     NOTHING,
     READING,
     RISES,
+    STEP,
     Claim,
     Judged,
     Kind,
@@ -52,6 +53,11 @@ def test_a_change_that_misses_holds_in_its_direction_with_a_fifth_of_its_size() 
     assert found == [DIRECTION, DIRECTION, DIRECTION, FAILS, FAILS]
     assert verdict((-0.02, -0.2), (-0.02, -0.1), is_change=True) == DIRECTION
     assert verdict((-0.02, -0.2), (0.001, -0.2), is_change=True) == FAILS
+
+
+def test_a_share_of_a_grid_is_told_in_steps() -> None:
+    assert [verdict(0.6, ours, step=0.1) for ours in (0.6, 0.5, 0.7, 0.4)] == [HOLDS, STEP, STEP, FAILS]
+    assert judged(0.6, 0.5, step=0.1).row()[4] == "another step of 10%"
 
 
 def test_an_input_says_whether_it_was_met() -> None:

@@ -129,7 +129,8 @@ def test_a_variant_changes_one_thing_and_not_the_size_of_the_flash() -> None:
         found = one.scenario.with_(case.changes)
         larger = 4 if list(workloads.VARIANTS)[int(case.at)].startswith("blocks of 512 pages") else 1
         assert workloads.raw_bytes(found) == larger * main
-        sizes = workloads.buffers(found, workloads.HOST_PERCENT, workloads.DEVICE_PERCENT)
+        times = 4 if list(workloads.VARIANTS)[int(case.at)] == "4 GiB in the host" else 1
+        sizes = workloads.buffers(found, times * workloads.HOST_PERCENT, workloads.DEVICE_PERCENT)
         assert {key: case.changes[key] for key in sizes} == sizes
         assert (found.hash == whole.hash) == (case.at == 0)
 
@@ -138,7 +139,13 @@ def test_a_variant_changes_one_thing_and_not_the_size_of_the_flash() -> None:
 def test_bars_are_each_workloads_measure_over_that_of_ggc(name: str, measure: str, done: Done) -> None:
     found = {row[""]: row for row in rows(done, name)}
     titles = [workloads.TITLES[one] for one in workloads.TITLES]
-    assert set(found) == {*titles, "average"}
+    assert set(found) == {*titles, "average", "the paper's average"}
+    paper = {
+        "figure-6": {GGC: 0, ZGC: -0.009, HGC: -0.064, DGC: -0.023, SGC: -0.162},
+        "figure-7": {GGC: 0, SGC: -0.205},
+    }
+    told = {line: f"{1 + paper[name][line]:.3f}" if line in paper[name] else "" for line in COMPARED}
+    assert {line: found["the paper's average"][line] for line in COMPARED} == told
     for key, title in workloads.TITLES.items():
         for line in COMPARED:
             of = {run.seed: dict(run.document["metrics"]) for run in done.runs.of(key, line)}
@@ -167,6 +174,13 @@ def test_the_papers_averages_stand_beside_the_main_set_up_with_each_seed(done: D
         row = found[f"WAF, {line}"]
         assert (row["paper"], row["main set-up"]) == (show_change(paper), show_change(ours))
     assert {run.seed for run in done.runs.of(MAIN, SGC)} == {1, 2}
+
+
+def test_classes_of_traces_have_their_weight(done: Done) -> None:
+    modest = [change(done, name, SGC) for name in workloads.MODEST]
+    weighted = (9 * change(done, "hot-cold", SGC) + 5 * mean(modest) + change(done, "sequential", SGC)) / 15
+    (row,) = [row for row in rows(done, "averages") if row[""] == "WAF, SGC"]
+    assert row["by the paper's classes"] == show_change(weighted)
 
 
 def test_other_readings_and_inputs_are_not_counted(done: Done) -> None:
@@ -238,7 +252,7 @@ def test_the_footprint_is_that_of_the_trace(done: Done, tiny: Path) -> None:
 
 def test_double_caching_sets_the_device_alone_beside_the_device_behind_a_host_buffer(done: Done) -> None:
     for row, name in zip(rows(done, "double-caching"), workloads.TITLES, strict=True):
-        (off,), on = (done.runs.of(of, GGC)[:1] for of in (workloads.alone(name), name))
+        (off,), on = (done.runs.of(of, GGC)[:1] for of in (f"{name}-alone", name))
         assert off.metrics.get("host_buffer") is None
         both = (show(waf(dict(run.document["metrics"])), "ratio") for run in (off, on[0]))
         assert (row["GGC, off"], row["GGC, on"]) == tuple(both)
@@ -289,7 +303,7 @@ def test_what_shadowgc_costs_is_counted_in_its_runs(done: Done) -> None:
     told = f"The two further bits of a page, and four bytes a block, take {memory} of a device of 128 GiB."
     assert told in PAPER.queries.notes("overheads")(done.runs)
     assert claims["messages for notices alone, the most of any run"]["verdict"] == "input"
-    usual, five, ten = done.runs.of("notices")
+    usual, five, ten = done.runs.of("notices-0")
     sent, more = (run.metrics["host"]["to_device"] for run in (five, ten))
     assert sent["bytes"] == 5 * sent["sent"] == 5 * sent["carrying_commands"]
     assert more["bytes"] == 5 * more["sent"]
@@ -323,7 +337,11 @@ def test_a_given_trace_stands_on_the_page(tmp_path: Path) -> None:
     wanted = [one for one in workloads.experiments("tiny", (str(file),)) if one.name == "trace-1"]
     runs = run_all(wanted, tmp_path / "store", 1, None)
     (bars,) = (one for one in PAPER.exhibits if one.name == "figure-6")
-    assert isinstance(bars, Picture) and [row[0] for row in bars.grid(runs).rows] == ["fast", "average"]
+    assert isinstance(bars, Picture) and [row[0] for row in bars.grid(runs).rows] == [
+        "fast",
+        "average",
+        "the paper's average",
+    ]
     claim = next(one for one in PAPER.claims if one.what == "WAF, SGC, mean change")
     query = "select change from changed where experiment = 'trace-1' and line = $SGC and measure = 'WAF'"
     assert [claim.ours(runs, "")] == PAPER.queries.rows(query, runs)[1]

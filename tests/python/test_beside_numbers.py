@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 import coflash
-from coflash.cli.live_display import ServedView, View
+from coflash.cli.live_display import OF_A_DEVICE, OF_A_RUN, View
 from coflash.evaluation import _SUITES
 from coflash.measures.measure import HEADLINE, MEASURES, WAF_HOST, WAF_MEDIA, applying
 from coflash.report import Subject
@@ -97,14 +97,13 @@ def test_tables_of_sweeps_have_both_wafs_where_they_differ(size: str, tmp_path: 
 def test_live_displays_have_both_wafs_where_they_differ() -> None:
     label = "write amplification, by bytes"
     values = {"simulated_ns": 1, "response_mean_ns": 1.0, "response_p99_ns": 1, "waf_host": 2.0}
-    for by_bytes, is_shown in ((8.0, True), (2.0, False)):
-        view, served = View("run", Console(width=100)), ServedView("disk", Console(width=100))
-        view.measured(coflash.SoFar({**values, "waf_media": by_bytes}))
-        for _ in range(2):
-            served.show({**values, "waf_media": by_bytes})
-        assert (f"{label} 8.000" in view.line()) is is_shown
-        assert (label in printed(view)) is is_shown
-        assert (f"{label} 8.000" in served.line()) is is_shown
+    for rows in (OF_A_RUN, OF_A_DEVICE):
+        for by_bytes, is_shown in ((8.0, True), (2.0, False)):
+            view = View(rows)
+            for _ in range(2):
+                view.show(coflash.SoFar({**values, "waf_media": by_bytes}))
+            assert (f"{label} 8.000" in str(view)) is is_shown
+            assert (label in printed(view)) is is_shown
 
 
 def test_a_run_tells_both_wafs_so_far() -> None:
@@ -176,3 +175,18 @@ def test_tables_of_many_runs_tell_what_their_measures_take_for_granted(tmp_path:
 
 def test_a_measure_that_repeats_another_names_it() -> None:
     assert [each.path for each in MEASURES.values() if each.unlike] == ["waf_media"]
+
+
+def test_a_result_that_says_nothing_says_so() -> None:
+    young = {"generator": "uniform", "requests": 40}
+    idle = coflash.run(wrote("16KiB", workload={"synthetic": young}))
+    assert [note for note in idle.notes if note.startswith("GC erased no block")] and idle.metrics.erases_blocks == 0
+    cached: dict[str, Any] = {"cache": {"size": "90%"}, "cooperation": "none"}
+    taken = coflash.run(wrote("16KiB", **cached, workload={"synthetic": young}))
+    assert taken.metrics.waf_host == 0 and any(note.startswith("The caches took every write") for note in taken.notes)
+    part = coflash.run(wrote("16KiB", workload={"synthetic": {**young, "requests": 1200}}))
+    (said,) = [note for note in part.notes if "% of what the device holds" in note]
+    assert part.metrics.erases_blocks > 0 and said in Subject([part]).remarks
+    whole = coflash.run(wrote("16KiB"))
+    begins = ("The caches took", "GC erased no", "The host wrote ")
+    assert whole.metrics.erases_blocks and not any(note.startswith(begins) for note in whole.notes)

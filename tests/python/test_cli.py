@@ -147,6 +147,8 @@ def test_the_demo_leaves_a_folder_of_results_and_a_report(tmp_path: Path) -> Non
     for text in ("no cache", "none", "cdm", "change", "pages copied by GC", "response, p99.9"):
         assert text in done.stdout
     assert {"runs", "report.html"} <= {entry.name for entry in (tmp_path / "demo").iterdir()}
+    assert "not steady" not in done.stderr
+    assert 'class="remarks"' not in (tmp_path / "demo/report.html").read_text("utf-8"), "nothing limits its answer"
     runs = {place: place.stat().st_mtime_ns for place in (tmp_path / "demo" / "runs").iterdir()}
     assert len(runs) == 9
     again = process("demo", "--quick", "--out", str(tmp_path / "demo"))

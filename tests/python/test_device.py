@@ -507,6 +507,25 @@ def test_a_missing_flush_is_found_and_its_device_kept(tmp_path: Path) -> None:
         device.explore(None, tmp_path / "found", "exit 3", "true")
 
 
+def test_a_page_that_is_trimmed_before_its_image_is_durable_is_found(tmp_path: Path) -> None:
+    needs("nbdsh")
+    folder = EXAMPLE.parent / "trimmed_page"
+    sound, found = (
+        device.explore(
+            scenario("none"),
+            tmp_path / order,
+            f"ORDER={order} {folder}/store.sh",
+            f"{folder}/check.sh",
+            points=points,
+            seed=1,
+        )
+        for order, points in (("1", 12), ("0", 24))
+    )
+    assert (sound.flushes, sound.failed) == (88, 0)
+    assert found.failed > 0
+    assert "is neither in the log from record" in (Path(found.failures[0]) / "failure.txt").read_text()
+
+
 def test_an_atomic_unit_is_never_torn(tmp_path: Path) -> None:
     needs("nbdsh")
     run = """PATH=/usr/bin:$PATH nbdsh -u "$COFLASH_NBD" -c 'h.pwrite(b"1" * 4096, 8192)'"""

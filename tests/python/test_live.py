@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 from collections import deque
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,8 @@ from rich.console import Console
 
 import coflash
 from coflash.cli import live_display
-from coflash.cli.live_display import ServedView, View, displayed
+from coflash.cli.live_display import OF_A_DEVICE, OF_A_RUN, View
+from coflash.runs import progress
 from coflash.text_table import sparkline
 
 SO_FAR = coflash.SoFar(
@@ -26,9 +29,19 @@ SO_FAR = coflash.SoFar(
 )
 
 
-def fed(terminal: bool) -> tuple[View, io.StringIO]:
+def fed(monkeypatch: pytest.MonkeyPatch, rows: live_display._Rows, *values: Mapping[str, float | None]) -> View:
+    clock = iter(range(0, 100, 2))
+    monkeypatch.setattr("coflash.cli.live_display.time.monotonic", lambda: next(clock))
+    view = View(rows)
+    for each in values:
+        view.show(each)
+    return view
+
+
+def printed(view: View) -> str:
     written = io.StringIO()
-    return View("small", Console(file=written, force_terminal=terminal, width=100, no_color=True)), written
+    Console(file=written, width=100).print(view)
+    return written.getvalue()
 
 
 def small(requests: int) -> coflash.Scenario:
@@ -68,49 +81,48 @@ def test_what_a_callback_raises_ends_the_run() -> None:
         coflash.run(small(1_000_000), measured=stop)
 
 
-def test_a_terminal_shows_pace_time_amplification_and_latency() -> None:
-    view, written = fed(terminal=True)
-    view.progress("precondition", 0.5, 10_000)
-    view.progress("replay", 0.25, 0)
-    view._pace[0] = (view._pace[0][0] - 1.0, 0)
-    view.progress("replay", 0.5, 350_000)
-    for waf in (1.0, 2.0, 2.5):
-        view.measured(coflash.SoFar({**SO_FAR, "waf_host": waf}))
-    view.console.print(view)
-    text = written.getvalue()
-    for part in ("small · replay", "50%", "requests/s", "350,000 so far", "2.50 s", "2.500", "120 µs", "900 µs", "▁▆█"):
-        assert part in text, part
+def test_a_run_shows_speed_amplification_and_latency(monkeypatch: pytest.MonkeyPatch) -> None:
+    so_far = [coflash.SoFar({**SO_FAR, "simulated_ns": 5 * 10**8 * at, "waf_host": at / 2}) for at in range(2, 6)]
+    text = printed(fed(monkeypatch, OF_A_RUN, *so_far))
+    for part in ("2.50 s", "second 0.25", "2.500", "120 µs", "900 µs", "▁▅█"):
+        assert part in re.sub(" +", " ", text), part
 
 
-def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_display, "_SECONDS_BETWEEN_LINES", 0.0)
-    written = io.StringIO()
-    with displayed(View("small", Console(file=written, width=80))) as view:
-        view.progress("replay", 0.5, 1_000)
-        view.measured(SO_FAR)
-    (line,) = written.getvalue().splitlines()
-    assert line == (
-        "small · replay 50% · 1,000 requests, – · 2.50 s simulated · write amplification 2.500 · "
-        "response, mean 120 µs · response, p99 900 µs"
-    )
+def test_the_measures_stand_below_the_bar_and_at_the_end_of_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0.0)
+    view = fed(monkeypatch, OF_A_RUN, SO_FAR, SO_FAR)
+    for is_terminal in (False, True):
+        written = io.StringIO()
+        with progress.shown("small", Console(file=written, force_terminal=is_terminal, width=80), view) as report:
+            report("replay", 0.5, 1_000)
+        shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.getvalue())
+        line = (
+            "small · replay 50% · 1,000 requests · simulated time 2.50 s · simulated seconds a second 0 · "
+            "write amplification 2.500 · response, mean 120 µs · response, p99 900 µs"
+        )
+        assert is_terminal or shown.splitlines()[0] == line
+        assert not is_terminal or re.search(r"small · replay.*\n.*simulated time +2.50 s", shown), "it stays"
 
 
 def test_a_served_device_shows_its_load_and_what_gc_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter(range(0, 100, 2))
-    monkeypatch.setattr("coflash.cli.live_display.time.monotonic", lambda: next(clock))
-    written = io.StringIO()
-    view = ServedView("disk", Console(file=written, force_terminal=True, width=100, no_color=True))
     load = {"load.requests": 40_000.0, "load.queue_depth": 7.25, "load.response_mean_ns": 50e3}
-    for copies in (1_000, 3_000, 1_000):
-        hits = {"cache.hits_pages": 3.0 * copies, "cache.misses_pages": 1.0 * copies}
-        view.show({**load, **hits, "waf_host": 1.5, "gc_copies_pages": float(copies)})
-    assert view.line() == (
-        "disk · requests a second 20,000 · queue depth 7.25 · response of the server, mean 50 µs · "
+    values = [
+        {
+            **load,
+            "cache.hits_pages": 3.0 * copies,
+            "cache.misses_pages": copies,
+            "waf_host": 1.5,
+            "gc_copies_pages": copies,
+        }
+        for copies in (1_000.0, 3_000.0, 1_000.0)
+    ]
+    view = fed(monkeypatch, OF_A_DEVICE, *values)
+    assert str(view) == (
+        "requests a second 20,000 · queue depth 7.25 · response of the server, mean 50 µs · "
         "write amplification 1.500 · cache hits 75.0\N{NO-BREAK SPACE}% · GC copies a second 500"
     ), "what came since power on, after a power cut"
-    view.console.print(view)
-    assert "GC copies a second" in written.getvalue()
-    assert "█▁" in written.getvalue()
+    assert "GC copies a second" in printed(view)
+    assert "█▁" in printed(view)
 
 
 def test_sparklines_are_as_wide_as_they_may_be() -> None:

@@ -48,12 +48,10 @@ def get(page: LivePage, path: str, host: str | None = None, **headers: str) -> h
     return connection.getresponse()
 
 
-def events(response: http.client.HTTPResponse, count: int) -> list[tuple[int, Any]]:
-    """The next events: their numbers and their data."""
-    found = []
-    for _ in range(count):
-        number, text, _ = (response.readline().decode() for _ in range(3))
-        found.append((int(number.removeprefix("id: ")), json.loads(text.removeprefix("data: "))))
+def events(page: LivePage, seen: object = 0) -> list[Any]:
+    """The events after the last one that was seen: their numbers and their data."""
+    answer = get(page, f"{urlsplit(page.address).path}operations?after={seen}")
+    found: list[Any] = json.loads(answer.read())
     return found
 
 
@@ -94,28 +92,26 @@ def test_without_the_laboratory_there_is_no_page(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_page_that_opens_late_or_again_is_told_what_it_has_not_seen(page: LivePage) -> None:
-    path = f"{urlsplit(page.address).path}operations"
     for number in range(3):
         tell(page, "sessions/0001", f"{number}".encode())
-    late = get(page, path)
-    told = events(late, 3)
+    told = events(page)
     assert [number for number, _ in told] == [1, 2, 3]
     assert [base64.b64decode(one["operations"]) for _, one in told] == [b"0", b"1", b"2"]
-    assert events(get(page, path, Last_Event_ID="2"), 1) == told[2:]
-    assert events(get(page, path, Last_Event_ID="9" * 5000), 1) == told[:1]
+    assert events(page, 2) == told[2:]
+    assert events(page, 3) == []
+    for unknown in ("9" * 5000, "-1", "x", 4):
+        assert events(page, unknown) == told, "an open page of another server"
     tell(page, "sessions/0001", b"3")
-    assert base64.b64decode(events(late, 1)[0][1]["operations"]) == b"3"
+    assert base64.b64decode(events(page, 3)[0][1]["operations"]) == b"3"
 
 
 def test_flash_at_work_is_told_by_session_and_the_oldest_of_it_goes(
     page: LivePage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = f"{urlsplit(page.address).path}operations"
-
     tell(page, "sessions/0001", b"one")
     tell(page, "sessions/0001", b"")
     tell(page, "sessions/0002", b"", "the power was cut")
-    told = [one for _, one in events(get(page, path), 2)]
+    told = [one for _, one in events(page)]
     assert [(one["session"], base64.b64decode(one["operations"]), one["told"]) for one in told] == [
         ("0001", b"one", []),
         ("0002", b"", ["the power was cut"]),
@@ -123,12 +119,11 @@ def test_flash_at_work_is_told_by_session_and_the_oldest_of_it_goes(
     monkeypatch.setattr(live, "_HISTORY_BYTES", 3000)
     for _ in range(9):
         tell(page, "sessions/0002", bytes(1200))
-    assert [number for number, _ in events(get(page, path), 1)] == [11], (
-        "what a page that opens late is told is bounded"
-    )
+    assert [number for number, _ in events(page)] == [11], "what a page that opens late is told is bounded"
 
 
-def test_its_end_ends_those_who_watch(page: LivePage) -> None:
-    watching = get(page, f"{urlsplit(page.address).path}operations")
+def test_after_its_end_nobody_is_told_anything(page: LivePage) -> None:
+    assert events(page) == []
     page.stop()
-    assert watching.read() == b""
+    with pytest.raises(ConnectionRefusedError):
+        events(page)

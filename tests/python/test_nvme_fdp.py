@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,36 @@ def test_every_form_of_nvme_cli_is_read(text: str, tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes((text + text).encode())
     first, second = read_fdp_log(tmp_path / "log").stats
     assert first == second == Stats(4096, 8192, 1)
+
+
+SMART = "Smart Log for NVME device:nvme0 namespace-id:ffffffff\nData Units Written\t\t\t\t: {:,} ({:.2f} TB)\n"
+OCP = "Smart extended log\nPhysical media units written -\t {} {}\nPhysical media units read - 0 7\n"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda host, media: SMART.format(host, host / 2e6) + OCP.format(0, media),
+        lambda host, media: (
+            json.dumps({"data_units_written": host}, indent=2)
+            + json.dumps({"Physical media units written": {"hi": 0, "lo": media}, "x": 1})
+        ),
+        lambda host, media: f"Data Units Written:  {host:,} [1 TB]\nphysical_media_units_written : {media}\n",
+    ],
+)
+def test_counters_of_a_life_are_counted_from_the_first_time(form: Callable[[int, int], str], tmp_path: Path) -> None:
+    begin = 1_234_567
+    times = [
+        (begin, begin * 700_000),
+        (begin + 8, begin * 700_000 + 8_192_000),
+        (begin + 10, begin * 700_000 + 11_000_000),
+    ]
+    (tmp_path / "log").write_text("".join(form(*time) for time in times))
+    assert read_fdp_log(tmp_path / "log").stats == [Stats(4_096_000, 8_192_000, 0), Stats(5_120_000, 11_000_000, 0)]
+    (tmp_path / "log").write_text(form(*times[0]))
+    assert read_fdp_log(tmp_path / "log").stats == [Stats(begin * 512_000, begin * 700_000, 0)]
+    (tmp_path / "log").write_text(OCP.format(1, 5) + SMART.format(10**14, 1))
+    assert read_fdp_log(tmp_path / "log").stats == [Stats(512 * 10**17, 2**64 + 5, 0)]
 
 
 @pytest.mark.parametrize(("text", "said"), [("nothing\n", "no counters"), ("(HBMW): 5\n", "MBMW is missing")])

@@ -10,7 +10,6 @@ from PIL import Image
 
 from coflash import CoflashError, Histogram, Result
 from coflash.figures.publication import (
-    Layout,
     Plan,
     Point,
     _joined,
@@ -81,24 +80,6 @@ def test_axes_say_what_is_measured_in_which_unit(tmp_path: Path, comparison: Sub
     shown = re.findall(SHOWN, mean.read_text(encoding="utf-8"))
     assert {"response, mean (µs)", "cache size", "16 MiB", "64 MiB", "no cache", "none", "cdm"} <= set(shown)
     assert {"response time", "100 µs"} <= set(re.findall(SHOWN, tail.read_text(encoding="utf-8")))
-
-
-def test_a_figure_goes_over_one_column_or_two_and_bears_annotations(tmp_path: Path, comparison: Subject) -> None:
-    def sizes(layout: Layout | None, name: str) -> list[tuple[float, float]]:
-        files = write_figures(study(comparison), tmp_path / name, "svg", ["waf_host"], layout=layout)
-        boxes = [re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', file.read_text("utf-8")) for file in files]
-        return [(float(box[1]) / 72, float(box[2]) / 72) for box in boxes if box]
-
-    one, two = sizes(None, "one"), sizes(Layout(2, 3.5, ("64MiB=all of it", "no cache=$0")), "two")
-    assert [width for width, _ in one] == [pytest.approx(3.4, abs=0.01)] * 3
-    assert [width for width, _ in two] == [pytest.approx(7.05, abs=0.01)] * 3
-    assert two[0][1] == pytest.approx(3.5, abs=0.01) != one[0][1]
-    assert [height for _, height in two[1:]] == [height for _, height in one[1:]]
-    drawn = (tmp_path / "two" / "waf_host.svg").read_text("utf-8")
-    assert {"all of it", "$0"} <= set(re.findall(SHOWN, drawn))
-    for annotation in ("65MiB=x", "no equals sign"):
-        with pytest.raises(CoflashError, match=r"VALUE=TEXT is allowed, with a value of cache\.size: .*64 MiB"):
-            sizes(Layout(annotations=(annotation,)), "none")
 
 
 def test_requests_that_all_take_the_same_are_drawn(tmp_path: Path, result: Result) -> None:

@@ -107,6 +107,16 @@ def test_the_steps_from_one_scheme_to_the_other_add_up(page: WebDriver, results:
     assert f"overwrites known at once: +{round(spared):,}" in label
 
 
+@pytest.mark.parametrize("width", [1280, 700, 390])
+def test_what_is_written_behind_a_bar_is_not_cut(page: WebDriver, width: int) -> None:
+    look(page, width)
+    drawn = figure(page, "Where the difference comes from")
+    until(lambda: drawn.find_elements(By.CSS_SELECTOR, "svg .mark-text text"))
+    ends = "[...arguments[0].querySelectorAll(arguments[1])].map((one) => one.getBoundingClientRect().right)"
+    right = f"return Math.max(...{ends})"
+    until(lambda: run(page, right, drawn, "svg .mark-text text") <= run(page, right, drawn, "svg"))
+
+
 def test_the_steps_are_exact_shares_where_the_schemes_between_ran(
     page: WebDriver, results: list[coflash.Result], tmp_path: Path
 ) -> None:

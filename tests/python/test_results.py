@@ -7,9 +7,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import coflash
 from coflash import CoflashError, Results
+from coflash.cli import app
 from coflash.measures.measure import BRIEF
 from coflash.results.database import json_rows
 from coflash.results.selection import matching
@@ -140,6 +142,17 @@ def mixed(found: Results, tmp_path: Path) -> Path:
         after = {**result.document, "coflash": "0.3.0", "revision": 2, "scenario": scenario}
         result.with_document(after).save(tmp_path / f"after{seed}")
     return tmp_path
+
+
+def test_what_is_said_beside_runs_is_of_those_that_are_compared(found: Results, tmp_path: Path) -> None:
+    result = found["alone"]
+    for seed in (1, 2, 3):
+        scenario = {**result.document["scenario"], "seed": seed}
+        noted = {**result.document, "scenario": scenario, "notes": ["All say this.", f"Seed {seed} says this."]}
+        result.with_document(noted).save(tmp_path / f"run{seed}")
+    said = CliRunner().invoke(app, ["compare", "run1", "run3", "--in", str(tmp_path)]).stderr
+    assert "note: All say this.\n" in said
+    assert "Seed 1 says this. (In 2 of 2 runs: run1, run3; the numbers are those of run1.)" in said
 
 
 def test_runs_of_different_revisions_are_told_and_marked(found: Results, mixed: Path) -> None:

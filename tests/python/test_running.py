@@ -84,12 +84,12 @@ def test_keys_without_effect_are_a_warning_and_a_note() -> None:
     scenario = coflash.Scenario.load("demo").with_(controller__cores=3, workload__requests_max=1000)
     with pytest.warns(UserWarning, match=needs):
         ran = coflash.run(scenario, find_trace())
-    assert [note.startswith(needs) for note in ran.notes] == [True]
+    assert next(note for note in ran.notes if "tell nothing" not in note).startswith(needs)
     assert [sentence in ran.notes for sentence in scenario.without_effect()] == [True]
     assert any(sentence.startswith(needs) for sentence in scenario.check())
     timed = scenario.with_(controller__read_command="1us")
     assert timed.without_effect() == []
-    assert coflash.run(timed, find_trace()).notes == ()
+    assert all("tell nothing of a device in use" in note for note in coflash.run(timed, find_trace()).notes)
     open_loop = {"replay.mode": "open", "replay.queue_depth": 32, "replay.time_scale": 2, "cache.size": "0B"}
     timed = scenario.with_({**open_loop, "controller.cores": None, "workload.trace": [str(find_trace())]})
     lost = "cooperation, cooperation.removable_weight and cooperation.rewrite_stream have no effect without a cache"

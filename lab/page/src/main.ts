@@ -73,7 +73,7 @@ async function rebuild(): Promise<boolean> {
   let problem = "";
   for (const side of sides) {
     try {
-      const drive = await Drive.begin(module, records, scenario(state.choices, side), SCHEMES[state.choices.scheme].family.chart);
+      const drive = await Drive.open(module, records, scenario(state.choices, side), SCHEMES[state.choices.scheme].family.chart);
       made.push({ side, drive, canvas: $(`#${side} canvas`), scene: null });
     } catch (error) {
       if (side !== "own") throw error;

@@ -23,9 +23,9 @@ export interface Operations {
 
 /** The victims that GC picked, by columns. */
 export interface Victims {
-  time: Float64Array;
-  valid: Uint32Array;
-  removable: Uint32Array;
+  time: number[];
+  valid: number[];
+  removable: number[];
 }
 
 const COLUMNS = { operations: ["time_ns", "end_ns", "kind", "cause", "block"], decisions: ["time_ns", "valid", "removable", "chosen"] };
@@ -61,9 +61,9 @@ export async function open(file: ArrayBuffer): Promise<{ operations: Operations 
     const picked = (_: unknown, row: number): boolean => chosen[row] === 1;
     return {
       victims: {
-        time: filled("time_ns", new Float64Array(rows)).filter(picked),
-        valid: filled("valid", new Uint32Array(rows)).filter(picked),
-        removable: filled("removable", new Uint32Array(rows)).filter(picked),
+        time: [...filled("time_ns", new Float64Array(rows))].filter(picked),
+        valid: [...filled("valid", new Uint32Array(rows))].filter(picked),
+        removable: [...filled("removable", new Uint32Array(rows))].filter(picked),
       },
     };
   }
@@ -81,19 +81,17 @@ export async function open(file: ArrayBuffer): Promise<{ operations: Operations 
   return { operations: { start: filled("time_ns", new Float64Array(rows)), end: filled("end_ns", new Float64Array(rows)), what, asked, block, blocks: each, dies } };
 }
 
-/** The operations of a served device that are kept; when there are more, the oldest quarter goes. */
+/** The operations of a served device that are kept; when there are more, the oldest parts go. */
 export const KEPT = 1 << 20;
 const VICTIMS_KEPT = 1 << 14;
 
 /** What a served device does: its newest operations and victims, session after session. */
 export class Kept {
-  victims: Victims = { time: new Float64Array(), valid: new Uint32Array(), removable: new Uint32Array() };
+  victims: Victims = { time: [], valid: [], removable: [] };
   /** When power was cut, in order. */
   readonly cuts: number[] = [];
   newest = 0;
-  private readonly columns = { start: new Float64Array(KEPT), end: new Float64Array(KEPT), what: new Uint8Array(KEPT), asked: new Uint8Array(KEPT), block: new Uint32Array(KEPT) };
-  private count = 0;
-  private about = { blocks: 1, dies: 1 };
+  private parts: Operations[] = [];
   private session = "";
   /** When the power of the session came on. */
   private begun = 0;
@@ -101,72 +99,65 @@ export class Kept {
   /** A session goes on, or begins: its times count from its power on. What was under way at a cut ended there. */
   goOn(session: string): void {
     if (this.session !== "" && session !== this.session) {
-      const { end } = this.columns;
-      for (let row = 0; row < this.count; row++) end[row] = Math.min(end[row]!, this.newest);
+      for (const { end } of this.parts) end.forEach((time, row) => { end[row] = Math.min(time, this.newest); });
       this.cuts.push(this.newest);
       this.begun = this.newest;
     }
     this.session = session;
   }
 
-  add({ start, end, what, asked, block, blocks, dies }: Operations): void {
-    const { columns, begun } = this;
-    if (this.count + start.length > KEPT) {
-      const gone = Math.min(this.count, Math.max(KEPT / 4, this.count + start.length - KEPT));
-      for (const column of Object.values(columns)) column.copyWithin(0, gone, this.count);
-      this.count -= gone;
-    }
-    columns.start.set(start.map((time) => time + begun), this.count);
-    columns.end.set(end.map((time) => time + begun), this.count);
-    columns.what.set(what, this.count);
-    columns.asked.set(asked, this.count);
-    columns.block.set(block, this.count);
-    this.count += start.length;
-    this.about = { blocks, dies };
-    this.newest = columns.start.subarray(this.count - start.length, this.count).reduce((last, time) => Math.max(last, time), this.newest);
+  add(part: Operations): void {
+    const since = (time: number): number => time + this.begun;
+    const [start, end] = [part.start.map(since), part.end.map(since)];
+    this.parts.push({ ...part, start, end });
+    this.newest = start.reduce((last, time) => Math.max(last, time), this.newest);
+    let count = this.parts.reduce((sum, { start }) => sum + start.length, 0);
+    while (count > KEPT) count -= this.parts.shift()!.start.length;
   }
 
-  addVictims({ time, valid, removable }: Victims): void {
-    const joined = <T extends Float64Array | Uint32Array>(one: T, other: T): T => {
-      const all = [...one, ...other].slice(-VICTIMS_KEPT);
-      return (one instanceof Float64Array ? Float64Array.from(all) : Uint32Array.from(all)) as T;
-    };
-    const { victims, begun } = this;
-    this.victims = { time: joined(victims.time, time.map((at) => at + begun)), valid: joined(victims.valid, valid), removable: joined(victims.removable, removable) };
+  addVictims(more: Victims): void {
+    const joined = (one: number[], other: number[]): number[] => [...one, ...other].slice(-VICTIMS_KEPT);
+    const { time, valid, removable } = this.victims;
+    this.victims = { time: joined(time, more.time.map((at) => at + this.begun)), valid: joined(valid, more.valid), removable: joined(removable, more.removable) };
   }
 
   /** The operations that are kept, in the order of their issue. */
   operations(): Operations {
-    const { start, end, what, asked, block } = this.columns;
-    const count = this.count;
-    return { start: start.subarray(0, count), end: end.subarray(0, count), what: what.subarray(0, count), asked: asked.subarray(0, count), block: block.subarray(0, count), ...this.about };
+    const { parts } = this;
+    const { blocks, dies } = parts.at(-1) ?? { blocks: 1, dies: 1 };
+    return {
+      start: joined(parts.map(({ start }) => start), Float64Array), end: joined(parts.map(({ end }) => end), Float64Array), what: joined(parts.map(({ what }) => what), Uint8Array),
+      asked: joined(parts.map(({ asked }) => asked), Uint8Array), block: joined(parts.map(({ block }) => block), Uint32Array), blocks, dies,
+    };
   }
 }
 
-/** What happened between two times. */
-export interface Summary {
-  counts: Uint32Array;
-  victims: number;
-  valid: number;
-  removable: number;
+type Column = Float64Array | Uint32Array | Uint8Array;
+
+function joined<T extends Column>(parts: readonly T[], kind: new (length: number) => T): T {
+  const all = new kind(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
 }
 
-/** Count what happened between two times. */
-export function summary({ start, what }: Operations, victims: Victims | null, from: number, to: number): Summary {
+/** The operations that are under way between two times. */
+export function within(operations: Operations, from: number, to: number): Operations {
+  const { start, end, what, asked, block } = operations;
+  const inside = (_: number, row: number): boolean => end[row]! >= from && start[row]! <= to;
+  return { ...operations, start: start.filter(inside), end: end.filter(inside), what: what.filter(inside), asked: asked.filter(inside), block: block.filter(inside) };
+}
+
+/** Count what happened between two times, and the victims with their pages. */
+export function summary({ start, what }: Operations, victims: Victims | null, from: number, to: number) {
   const counts = new Uint32Array(READ + 1);
-  const count = start.length;
-  for (let row = 0; row < count; row++) {
-    const begins = start[row]!;
-    if (begins >= from && begins <= to) counts[what[row]!]!++;
-  }
-  const sum = { counts, victims: 0, valid: 0, removable: 0 };
-  victims?.time.forEach((time, row) => {
-    if (time < from || time > to) return;
-    sum.victims += 1;
-    sum.valid += victims.valid[row]!;
-    sum.removable += victims.removable[row]!;
-  });
-  return sum;
+  start.forEach((begins, row) => { if (begins >= from && begins <= to) counts[what[row]!]!++; });
+  const picked = [...(victims?.time ?? []).entries()].filter(([, time]) => time >= from && time <= to);
+  const sum = (pages: number[] | undefined): number => picked.reduce((all, [row]) => all + pages![row]!, 0);
+  return { counts, victims: picked.length, valid: sum(victims?.valid), removable: sum(victims?.removable) };
 }
 
 /** Return the row of the host's operation that takes longer than the share `quantile` of them, from what may begin between two
@@ -191,21 +182,41 @@ export function meanwhile(operations: Operations, row: number): Uint32Array {
 }
 
 /** Paint operations: time from left to right, blocks from top to bottom, a colour for each of `what`; what is painted later is above. */
-export function paint(pixels: Uint32Array, width: number, height: number, operations: Operations, from: number, to: number, colours: Uint32Array): void {
+export function paint(context: CanvasRenderingContext2D, operations: Operations, from: number, to: number, colours: readonly string[]): void {
   const { start, end, what, block, blocks } = operations;
-  const [across, down] = [width / (to - from), height / blocks];
-  const rows = Math.max(1, Math.floor(down));
-  const count = start.length;
-  for (let row = 0; row < count; row++) {
-    const begins = start[row]!;
-    const ends = end[row]!;
-    if (ends < from || begins > to) continue;
-    const first = begins < from ? 0 : ((begins - from) * across) | 0;
-    const last = Math.min(width - 1, ((ends - from) * across) | 0);
-    const colour = colours[what[row]!]!;
-    const top = (block[row]! * down) | 0;
-    for (let line = top; line < top + rows; line++) {
-      for (let at = line * width + first; at <= line * width + last; at++) pixels[at] = colour;
-    }
-  }
+  const [across, down] = [context.canvas.width / (to - from), context.canvas.height / blocks];
+  start.forEach((begins, row) => {
+    context.fillStyle = colours[what[row]!]!;
+    context.fillRect((begins - from) * across, Math.floor(block[row]! * down), Math.max(1, (end[row]! - begins) * across), Math.max(1, Math.floor(down)));
+  });
+}
+
+/** Paint a strip of dies: time from left to right, a band for each die, from the bottom up filled by what the die was busy with, by the
+ * share of time; what is above was idle. A die does one operation after the other: one that waits for its die begins when that is free. */
+export function strip(context: CanvasRenderingContext2D, operations: Operations, from: number, to: number, colours: readonly string[]): void {
+  const { canvas: { width, height } } = context;
+  const band = height / operations.dies;
+  busy(operations, from, to, width).forEach((columns, die) => {
+    columns.forEach((shares, at) => {
+      let top = (die + 1) * band;
+      shares.forEach((share, what) => {
+        context.fillStyle = colours[what]!;
+        if (share > 0) context.fillRect(at, top -= share * (band - 1), 1, share * (band - 1));
+      });
+    });
+  });
+}
+
+/** The shares of the columns of a picture in which each die was busy with each of `what`. */
+export function busy({ start, end, what, block, blocks, dies }: Operations, from: number, to: number, columns: number): number[][][] {
+  const shares = Array.from({ length: dies }, () => Array.from({ length: columns }, (): number[] => Array(READ + 1).fill(0)));
+  const free = new Float64Array(dies).fill(Number.NEGATIVE_INFINITY);
+  const across = columns / (to - from);
+  start.forEach((begins, row) => {
+    const die = Math.floor((block[row]! * dies) / blocks);
+    const [first, last] = [(Math.max(begins, free[die]!, from) - from) * across, (Math.min(end[row]!, to) - from) * across];
+    free[die] = Math.max(free[die]!, end[row]!);
+    for (let at = Math.floor(first); at < last && at < columns; at++) shares[die]![at]![what[row]!]! += Math.min(last, at + 1) - Math.max(first, at);
+  });
+  return shares;
 }

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from coflash._core import CoflashError
+from coflash.calibrate.nvme_fdp import as_counters
 from coflash.calibrate.pattern import PAGE_BYTES
 from coflash.files.errors import text_of
 
 _PERCENTILES = {"p50": "50.000000", "p99": "99.000000", "p999": "99.900000"}
-_FLASH_COUNTER = "physical media units written"
-"""Its name in the OCP log, in bytes; versions of nvme-cli write it with capitals, blanks or underscores."""
-_HOST_UNIT_BYTES = 512_000
-"""NVMe counts data units written in thousands of 512 bytes."""
 
 
 REACHED = 0.95
@@ -68,13 +66,8 @@ def _written(folder: Path, name: str) -> tuple[float, float] | None:
     smart, ocp = (folder / f"{name}.{log}.json" for log in ("smart", "ocp"))
     if not (smart.exists() and ocp.exists() and smart.stat().st_size and ocp.stat().st_size):
         return None
-    host = _json(smart).get("data_units_written")
-    flash = next(
-        (value for key, value in _json(ocp).items() if key.lower().replace("_", " ").startswith(_FLASH_COUNTER)), None
-    )
-    if isinstance(flash, dict):
-        flash = int(flash.get("hi", 0)) * 2**64 + int(flash.get("lo", 0))
-    return None if host is None or flash is None else (float(host) * _HOST_UNIT_BYTES, float(flash))
+    counters = dict(re.findall(r"([HM]BMW): (\d+)", as_counters(text_of(smart) + text_of(ocp))))
+    return (float(counters["HBMW"]), float(counters["MBMW"])) if len(counters) == 2 else None
 
 
 def _json(file: Path) -> Any:

@@ -1,4 +1,4 @@
-"""`nvme fdp stats`: a result in that form, and logs of it beside a result.
+"""`nvme fdp stats`: a result in that form, and logs of it beside a result; logs of `nvme smart-log` as well.
 
 nvme-cli prints three counters of the endurance group since the beginning: HBMW, MBMW, MBE. A log is what it printed one
 time after the other, as text, as a table (nvme-cli 3) or as JSON. Lines that begin with `#` are ours: the end of each
@@ -26,6 +26,12 @@ NAMES = {
 _COUNTER = re.compile(
     r"\b(HBMW|MBMW|MBE)\b[\")\s]*[:=|\s]\s*\"?(\d[\d,.'_\u202f\u00a0 ]*)(?=([^\W\d]*))", re.IGNORECASE
 )
+_HOST_UNITS = re.compile(r"(?i)data[ _]units[ _]written[\"\s]*:\s*\"?(\d[\d,.'_\u202f\u00a0]*)")
+"""The host's counter of `nvme smart-log` and smartctl: thousands of 512 bytes, with a rounded size behind it."""
+_MEDIA_BYTES = re.compile(
+    r"(?i)physical.media.units.written[\"\s]*[-:][\s{]*(?:\"hi\"[\s:]*)?(?:(\d+)[\s,]+(?:\"lo\"[\s:]*)?)?(\d+)"
+)
+"""The counter of `nvme ocp smart-add-log`: bytes, as one number, or as its two halves of 64 bits."""
 _WHOLE = re.compile(r"\d+|\d{1,3}(?:[,.'_\u202f\u00a0 ]\d{3})+")
 _DIGITS_MOST = 52
 """Of a counter of 128 bits, with separators."""
@@ -109,13 +115,22 @@ def fdp_text(result: Result) -> str:
     return "\n".join(lines) + "\n"
 
 
+def as_counters(text: str) -> str:
+    """Name the counters of `nvme smart-log` and `nvme ocp smart-add-log` as those of `nvme fdp stats`, in bytes."""
+    text = _HOST_UNITS.sub(lambda found: f"HBMW: {_number(found[1]) * 512_000}\n", text)
+    return _MEDIA_BYTES.sub(lambda found: f"MBMW: {int(found[1] or 0) * 2**64 + int(found[2])}\n", text)
+
+
 def read_fdp_log(path: Path) -> Log:
-    """Read a log of `nvme fdp stats`.
+    """Read a log of `nvme fdp stats`, or of `nvme smart-log` and `nvme ocp smart-add-log` in turns.
+
+    The latter are counters of a drive's whole life: those of the first time are taken off where there are more.
 
     Raises:
         CoflashError: It cannot be read, has no counters, or counters that cannot be totals in bytes.
     """
-    text = text_of(path)
+    written = text_of(path)
+    text = as_counters(written)
     found: list[Stats] = []
     now: dict[str, int] = {}
     for name, digits, unit in _COUNTER.findall(text):
@@ -126,17 +141,23 @@ def read_fdp_log(path: Path) -> Log:
         if short in now:
             found.append(_stats(path, now))
             now = {}
-        now[short] = int(re.sub(r"\D", "", number))
+        now[short] = _number(number)
     if now:
         found.append(_stats(path, now))
     if not found:
         msg = f"{path}: no counters of nvme fdp stats; lines such as “{NAMES['HBMW']} (HBMW): 4096” are allowed"
         raise CoflashError(msg)
+    if text != written and len(found) > 1:
+        found = [Stats(*(late - early for late, early in zip(of, found[0], strict=True))) for of in found[1:]]
     _check(path, found)
     handles = {int(handle): (int(host), int(media)) for handle, host, media in _HANDLE.findall(text)}
     for handle, (host, media) in handles.items():
         _check_units(path, f"handle {handle}: host", host, "media", media)
     return Log(found, handles)
+
+
+def _number(digits: str) -> int:
+    return int(re.sub(r"\D", "", digits))
 
 
 def _check(path: Path, stats: Sequence[Stats]) -> None:

@@ -28,7 +28,7 @@ def cite(run: str | None = None) -> None:
         chosen = keys.get(f"{family.key}.name", keys.get(family.key))
         sources = {one.name: one.source for one in family.policies if one.source != "folklore"}
         if chosen in sources:
-            entries[f"@misc{{{chosen}"] = [("note", sources[chosen])]
+            entries[f"@misc{{{chosen}"] = [("title", f"{chosen} ({family.key})"), ("note", sources[chosen])]
     for head, fields in entries.items():
         typer.echo(
             "\n".join([f"{head},", *(f"  {key} = {{{text}}}," for key, text in fields), "}"]).replace("&", r"\&")

@@ -19,10 +19,11 @@ import typer
 
 from coflash import device
 from coflash._core import CoflashError
-from coflash.cli import live_display
 from coflash.cli.console import errors, notes, output, say, scenario_with, show_table
+from coflash.cli.live_display import OF_A_DEVICE, View
 from coflash.cli.options import Group
 from coflash.quantity import show
+from coflash.runs.progress import shown
 from coflash.text_table import TextTable
 
 app = Group(no_args_is_help=True)
@@ -75,19 +76,17 @@ def serve(
         say(served.address)
         if page:
             say(page.address)
-        view = (
-            open_.enter_context(live_display.displayed(live_display.ServedView(served.folder.name, errors())))
-            if live
-            else None
-        )
-        shown = 0.0
+        view = View(OF_A_DEVICE) if live else None
+        follow = open_.enter_context(shown(served.folder.name, errors(), view)) if view else None
+        shown_at = 0.0
         while not stop.wait(_SECONDS_BETWEEN_LOOKS):
             notes(news := served.look())
             if page:
                 page.tell(served.recorded(), served.clients, news)
-            if view and time.monotonic() - shown >= 1:
-                shown = time.monotonic()
-                view.show(served.measured())
+            if view and follow and time.monotonic() - shown_at >= 1:
+                shown_at, values = time.monotonic(), served.measured()
+                view.show(values)
+                follow("serving", None, int(values.get("requests", 0)))
         notes(served.look())
     for session in served.sessions:
         say(f"result: {session / 'result'}", errors())

@@ -31,7 +31,7 @@ from coflash.sweep.finding import Finding, say
 from coflash.sweep.fleet import By
 
 if TYPE_CHECKING:
-    from coflash.sweep.size import Sizing
+    from coflash.sweep.sized import Sizing
 
 
 def sweep(
@@ -100,7 +100,7 @@ def size(
     trace: list[str],
     goal: list[str],
     read: list[str] | None = None,
-    cost: str = "cache.size*3 $/GiB + flash.size*0.08 $/GiB",
+    cost: str | None = None,
     drive: str = "demo",
     over: list[str] | None = None,
     assignments: list[str] | None = None,
@@ -116,7 +116,7 @@ def size(
         trace: `TRACE|WORKLOAD...` The trace, or its files in order; or a generator or preset that is written as one:
             jesd219.
         goal: `--goal MEASURE<VALUE` A bound. May be repeated.
-        cost: `--cost KEY*PRICE+…` The cost to minimise.
+        cost: `--cost KEY*PRICE+…` The cost to minimise; by default 3 $/GiB of cache, and of flash by its cell.
         drive: `--drive NAME|FILE` A drive's scenario.
         over: `--over KEY=VALUES` More choices: gc.victim=greedy,fifo. May be repeated.
         seeds: `--seeds N 1..` Seeds of the answer, its neighbours and its reasons.

@@ -26,7 +26,8 @@ from coflash.quantity import show as shown_as
 from coflash.results.database import Results, check_table, export_table, json_rows, results, results_at
 from coflash.results.differences import METHOD, differences_table, notes_on_seeds
 from coflash.results.fio_json import fio_json
-from coflash.results.result import DOCUMENT, Result
+from coflash.results.notes import together
+from coflash.results.result import DOCUMENT, Result, notes_of
 from coflash.results.store import store_at
 from coflash.results.tables import runs_beside, runs_table
 from coflash.text_table import TextTable
@@ -118,9 +119,9 @@ def compare(
     Options:
         format: `--format` Tables for a terminal, or for a document.
         runs: `RUN...` A B, one of them a JSON file of fio: bandwidth, rates and response times of each job that both
-            have; DIR LOG of nvme fdp stats: the WAF of a result (run --out) and of the log, each quarter of a fill; DIR
-            of many runs: all of them; RUN RUN...: results by their folders, or by the beginnings of their names in
-            --in, with the first one; --where KEY=VALUE: all runs of --in with this value
+            have; DIR LOG of nvme fdp stats or smart-log: the WAF of a result (run --out) and of the log, each quarter
+            of a fill; DIR of many runs: all of them; RUN RUN...: results by their folders, or by the beginnings of
+            their names in --in, with the first one; --where KEY=VALUE: all runs of --in with this value
         intervals: `--intervals` Differences from the first: intervals and tests, over seeds and slices.
         capacity: `--capacity SIZE` Beside a log of nvme fdp stats: what its drive exports, where the run has a smaller
             one.
@@ -136,9 +137,10 @@ def compare(
     check_effect({"--capacity": capacity}, "without a folder of a run and a log of nvme fdp stats")
     found = _named(runs, folder, where) if way == "runs" else results(runs[0] if runs else folder, where)
     names = [found.name(run) for run in (runs if way == "runs" else found.in_order())]
+    short = found.shortened()
+    notes((*found.cautions, *together((short[name], notes_of(found.document(name))) for name in names)))
     if (over_seeds or intervals) and way != "runs":
         names = [group[0] for group in found.of_one_point()]
-    notes(found.remarks)
     if intervals and len(names) < 2:
         msg = f"compare: --intervals are of differences; {len(names)} point was given, and at least 2 are allowed"
         raise CoflashError(msg)

@@ -107,16 +107,13 @@ def run(
     with _told_if_stopped(None if quiet else kept):
         if quiet:
             result = simulated()
-        elif live:
-            from coflash.cli.live_display import View, displayed
-
-            with displayed(View(chosen.name, errors())) as view, _said(first, view.progress) as report:
-                result = simulated(progress=report, measured=view.measured)
         else:
+            from coflash.cli.live_display import OF_A_RUN, View
             from coflash.runs.progress import shown
 
-            with shown(chosen.name, errors()) as follow, _said(first, follow) as report:
-                result = simulated(progress=report)
+            view = View(OF_A_RUN) if live else None
+            with shown(chosen.name, errors(), view) as follow, _said(first, follow) as report:
+                result = simulated(progress=report, measured=view.show if view else None)
     try:
         if out is not None:
             result.save(out, force=force)

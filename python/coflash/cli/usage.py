@@ -33,7 +33,6 @@ _RENAMED = {
     "--samples": "--design random:N",
     "--design-seed": "--design random:N:SEED",
     "--space": "coflash trace generate, which writes the workload as a trace",
-    "--table": "--json FILE",
     "--socket": "--listen PATH",
     "--link": "--sheet FILE",
     "--read-bandwidth": "--sheet FILE",

@@ -1,4 +1,4 @@
-"""Figures for papers: one file each, as wide as a column or two, in colours and dashes that survive a printer.
+"""Figures for papers: one file each, as wide as a column, in colours and dashes that survive a printer.
 
 Axis and lines are chosen as in the report: a numeric key makes the axis, a key with words the lines, and runs that
 differ in nothing else are averaged, with an interval. A line joins two points only if their runs are alike in all keys
@@ -9,9 +9,8 @@ how many runs, and what is left out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -19,7 +18,6 @@ from coflash import palette
 from coflash._core import CoflashError
 from coflash.charts import (
     COLUMN_INCHES,
-    GUTTER_INCHES,
     Axis,
     Chart,
     Format,
@@ -35,7 +33,6 @@ from coflash.charts import (
 from coflash.figures.why import draw as draw_why
 from coflash.measures.catalogue import is_number, measure, metric
 from coflash.measures.measure import WAF_HOST, Measure, causes
-from coflash.quantity import number_in
 from coflash.results.estimate import estimate
 from coflash.results.histogram import Histogram
 from coflash.results.result import Result, mixed_revisions
@@ -46,42 +43,6 @@ from coflash.results.why import Why, explained, scheme_of
 
 METRICS = ("waf_host", "gc_copies_pages", "response_ns.all.mean", "response_ns.all.p99")
 _BARS_MAX, _LINES_MAX = 24, 6
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The size of the figures, and the annotations of those of a measure."""
-
-    columns: Literal[1, 2] = 1
-    """Their width, in columns of a paper."""
-    height_inches: float | None = None
-    """The height of the figures of measures; None for the default."""
-    annotations: tuple[str, ...] = ()
-    """Texts at values of the axis, each as `VALUE=TEXT`, such as `"64MiB=working set"`."""
-
-    def inches(self, height_inches: float) -> tuple[float, float]:
-        """Return width and height of a figure."""
-        return self.columns * COLUMN_INCHES + (self.columns - 1) * GUTTER_INCHES, height_inches
-
-    def rules(self, over: Key) -> list[tuple[float, str]]:
-        """Return the places of the annotations on the axis, with their texts.
-
-        Raises:
-            CoflashError: An annotation is not written VALUE=TEXT, or the axis has no such value.
-        """
-        return [(_place(each, over), each.partition("=")[2]) for each in self.annotations]
-
-
-def _place(annotation: str, over: Key) -> float:
-    """Find the place of an annotation on the axis."""
-    given, equals, _ = annotation.partition("=")
-    value, shown = number_in(given), [text.replace("\u00a0", " ") for text in over.texts]
-    for code, place in enumerate(over.places):
-        number = over.numbers[code] if over.numbers is not None else None
-        if equals and (given.strip() == shown[code] or (value is not None and value[0] == number)):
-            return place
-    msg = f"annotation {annotation!r}: VALUE=TEXT is allowed, with a value of {over.path}: {', '.join(shown)}"
-    raise CoflashError(msg)
 
 
 @dataclass(frozen=True)
@@ -140,7 +101,6 @@ def write_figures(
     metrics: Sequence[str] = METRICS,
     over: str | None = None,
     by: str | None = None,
-    layout: Layout | None = None,
 ) -> list[Path]:
     """Write a file for each figure into a folder, which is created; return the files.
 
@@ -153,12 +113,11 @@ def write_figures(
             there, one more shows the share of each part in write amplification.
         over: The key for the axis; the numeric key with the most values if None.
         by: The key for the lines; words before numbers if None.
-        layout: Size and annotations; one column without annotations if None.
 
     Raises:
-        CoflashError: A measure, a key or the place of an annotation is unknown, or the folder cannot be written.
+        CoflashError: A measure or a key is unknown, or the folder cannot be written.
     """
-    figures = _figures(subject, metrics, Plan.of(subject, over, by), layout or Layout())
+    figures = _figures(subject, metrics, Plan.of(subject, over, by))
     drawn = [(f"{name}.{format}", picture(chart, format, caption=caption)) for name, chart, caption in figures]
     drawn += [(f"why.{format}", content) for content in _why(subject, format)]
     return write_pictures(folder, drawn)
@@ -180,7 +139,7 @@ def _why(subject: Subject, form: Format) -> Iterator[bytes]:
     yield draw_why(variants, WAF_HOST, groups[middle], form, caption=caption)
 
 
-def _figures(subject: Subject, metrics: Sequence[str], plan: Plan, layout: Layout) -> Iterator[tuple[str, Chart, str]]:
+def _figures(subject: Subject, metrics: Sequence[str], plan: Plan) -> Iterator[tuple[str, Chart, str]]:
     """Yield the name of each figure, its chart, and the text below."""
     rows = [result.metrics.flat() for result in subject.results]
     known = dict.fromkeys(name for row in rows for name, value in row.items() if is_number(value))
@@ -190,13 +149,10 @@ def _figures(subject: Subject, metrics: Sequence[str], plan: Plan, layout: Layou
             raise CoflashError(f"{name}: these runs have no such measure; they have {', '.join(known)}")
         if plan.over is not None:
             found = points(subject, [row.get(path) for row in rows], plan, measure(path).bin_width)
-            chart = _measure(measure(path), found, plan, plan.over, layout)
+            chart = _measure(measure(path), found, plan, plan.over)
             yield path.replace(".", "-"), chart, _captioned(subject, *_averaged(subject, plan, found))
-        elif layout.annotations:
-            msg = f"annotation {layout.annotations[0]!r}: these runs differ in no key, so that there is no axis"
-            raise CoflashError(msg)
-    yield "response-times", *_tail(subject, plan, layout)
-    yield "programs-by-cause", *_programs(subject, plan, layout)
+    yield "response-times", *_tail(subject, plan)
+    yield "programs-by-cause", *_programs(subject, plan)
 
 
 def points(
@@ -217,7 +173,7 @@ def points(
     return {line: {at: point(runs) for at, runs in sorted(of.items())} for line, of in sorted(groups.items())}
 
 
-def _measure(what: Measure, found: dict[int, dict[int, Point]], plan: Plan, over: Key, layout: Layout) -> Chart:
+def _measure(what: Measure, found: dict[int, dict[int, Point]], plan: Plan, over: Key) -> Chart:
     places, rows = over.places, list[Row]()
     for line, of in found.items():
         joined = _joined(of) if over.numbers is not None else [[at] for at in of]
@@ -227,11 +183,8 @@ def _measure(what: Measure, found: dict[int, dict[int, Point]], plan: Plan, over
                 name = plan.by.texts[line] if plan.by else ""
                 rows.append({"x": places[at], "y": point.mean, "name": name, "part": part, **ends})
     axis = Axis(over.label, ticks=dict(zip(places, over.texts, strict=True)), words=over.numbers is None)
-    inches = layout.inches(layout.height_inches or 2.3)
-    styles = looks(plan.by.texts if plan.by else [""])
-    by = plan.by.label if plan.by else ""
-    up = Axis(what.label, what.unit)
-    return lines(rows, axis, up, styles=styles, by=by, rules=layout.rules(over), inches=inches)
+    names, by = (plan.by.texts, plan.by.label) if plan.by else ([""], "")
+    return lines(rows, axis, Axis(what.label, what.unit), styles=looks(names), by=by)
 
 
 def _joined(points: dict[int, Point]) -> list[list[int]]:
@@ -272,7 +225,7 @@ def _captioned(subject: Subject, *sentences: str) -> str:
     return " ".join((*sentences, *chosen, *("Runs of different revisions of results are mixed." for _ in mixed)))
 
 
-def _tail(subject: Subject, plan: Plan, layout: Layout) -> tuple[Chart, str]:
+def _tail(subject: Subject, plan: Plan) -> tuple[Chart, str]:
     chosen = typical(subject, plan)
     rows = [row for run in chosen for row in _beyond(subject.results[run].histogram(), subject.labels[run])]
     codes = [plan.by.codes[run] if plan.by else place for place, run in enumerate(chosen)]
@@ -283,7 +236,7 @@ def _tail(subject: Subject, plan: Plan, layout: Layout) -> tuple[Chart, str]:
         Axis("requests that take longer", "share", log=10),
         styles={subject.labels[run]: every[code] for run, code in zip(chosen, codes, strict=True)},
         step=True,
-        inches=layout.inches(2.5),
+        inches=(COLUMN_INCHES, 2.5),
     )
     said = f"{len(chosen)} of {len(subject.results)} runs." if len(chosen) > 1 else "One run."
     return chart, _captioned(subject, said)
@@ -301,7 +254,7 @@ def _beyond(histogram: Histogram, name: str) -> Iterator[Row]:
         yield {"x": max(1.0, float(time_ns)), "y": float(share), "name": name}
 
 
-def _programs(subject: Subject, plan: Plan, layout: Layout) -> tuple[Chart, str]:
+def _programs(subject: Subject, plan: Plan) -> tuple[Chart, str]:
     points = programs(subject, plan)
     whole = sum(len(of) for of in points)
     # As many settings as fit, evenly spread, each with all its schemes side by side.
@@ -326,7 +279,6 @@ def _programs(subject: Subject, plan: Plan, layout: Layout) -> tuple[Chart, str]
     means = f"Means over {'–'.join(map(str, counts))} seeds." if counts[-1] > 1 else ""
     left_out = f"{len(shown)} of {whole} points, evenly spread; the others are left out." if len(shown) < whole else ""
     chart = bars(stacked(parts), Axis("flash programs", "pages"), styles=styles)
-    chart = replace(chart, inches=layout.inches(chart.inches[1]))
     return chart, _captioned(subject, *filter(None, (means, left_out)))
 
 

@@ -54,21 +54,21 @@ def check_place(place: Path) -> None:
         raise CoflashError(f"{place}: is a file; give a folder, or a name that ends in .{', .'.join(FORMATS)}")
 
 
-def draw(info: TraceInfo, place: Path, curves: MissRatioCurves | None = None) -> list[Path]:
+def draw(info: TraceInfo | None, place: Path, curves: MissRatioCurves | None = None) -> list[Path]:
     """Draw a trace, and return the files.
 
     Args:
-        info: The description of the trace.
+        info: The description of the trace; None for the curves alone.
         curves: Simulated caches, which the panel of miss ratios shows beside LRU.
         place: A file that ends in .pdf, .svg or .png, for all panels; or a folder, for a PDF of each.
 
     Raises:
         CoflashError: The place cannot be written.
     """
-    panels: dict[str, Callable[[TraceInfo], Chart]] = dict(PANELS)
+    check_place(place)
+    charts = {} if info is None else {name: panel(info) for name, panel in PANELS.items()}
     if curves is not None:
-        panels["miss-ratio"] = lambda info: _policies(info, curves)
-    charts = {name: panel(info) for name, panel in panels.items()}
+        charts["miss-ratio"] = _policies(info, curves)
     ending = _format(place)
     if ending is None:
         return write_pictures(place, [(f"{name}.pdf", picture(chart, "pdf")) for name, chart in charts.items()])
@@ -121,15 +121,15 @@ def _misses(info: TraceInfo) -> Chart:
     return _panel(rows, Axis(f"LRU cache{_sampled(info.sampling)}", "bytes", log=2), _share("miss ratio"))
 
 
-def _policies(info: TraceInfo, curves: MissRatioCurves) -> Chart:
-    rows: list[Row] = []
+def _policies(info: TraceInfo | None, curves: MissRatioCurves) -> Chart:
+    rows, pages = list[Row](), np.array(curves.cache_pages)
     styles = {"LRU stack": Look(SOFT), **looks(curves.miss_ratio, markers=False)}
-    if info.reuse is not None and info.reuse.curve.cache_pages and curves.cache_pages:
-        curve, pages = info.reuse.curve, np.array(curves.cache_pages)
+    if info is not None and info.reuse is not None and info.reuse.curve.cache_pages and curves.cache_pages:
+        curve = info.reuse.curve
         held = np.searchsorted(curve.cache_pages, pages, side="right")
         rows += _points("LRU stack", pages * info.page_bytes, np.array([1.0, *curve.miss_ratio])[held])
-        for policy, ratios in curves.miss_ratio.items():
-            rows += _points(policy, pages * curves.page_bytes, ratios)
+    for policy, ratios in curves.miss_ratio.items():
+        rows += _points(policy, pages * curves.page_bytes, ratios)
     across = Axis(f"cache{_sampled(curves.sampling)}", "bytes", log=2)
     return _panel(rows, across, _share("miss ratio"), step=False, styles=styles)
 

@@ -8,8 +8,7 @@ import secrets
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler
-from threading import Condition, Thread
+from threading import Lock, Thread
 from typing import Any
 from urllib.parse import quote
 
@@ -20,65 +19,33 @@ from coflash.report.local import ADDRESS, LocalPage, local_server
 _HISTORY = 3_600
 """The number of events that are kept."""
 _HISTORY_BYTES = 32 << 20
-_WATCHERS_MAX = 8
 
 
 class _Events:
-    """Events for browsers: those that are kept, and those that come."""
+    """The events that are kept for browsers, which ask for those that they have not seen."""
 
     def __init__(self) -> None:
         self._kept: deque[tuple[int, str]] = deque()
-        self._bytes = 0
-        self._told = Condition()
-        self._count = 0
-        self._ended = False
-        self._watchers = 0
+        self._bytes = self._count = 0
+        self._lock = Lock()
 
     def add(self, event: Mapping[str, Any]) -> None:
-        """Send an event. The oldest ones go."""
+        """Keep an event. The oldest ones go."""
         text = json.dumps(event)
-        with self._told:
+        with self._lock:
             self._count += 1
             self._kept.append((self._count, text))
             self._bytes += len(text)
             while len(self._kept) > _HISTORY or (self._bytes > _HISTORY_BYTES and len(self._kept) > 1):
                 self._bytes -= len(self._kept.popleft()[1])
-            self._told.notify_all()
 
-    def end(self) -> None:
-        """Send no more."""
-        with self._told:
-            self._ended = True
-            self._told.notify_all()
-
-    def watch(self, browser: BaseHTTPRequestHandler) -> None:
-        """Send a browser each event that it has not seen, until either side ends."""
-        given = browser.headers.get("Last-Event-ID", "0")
-        seen = int(given) if given.isdecimal() and len(given) < 20 else 0
-        with self._told:
-            if self._watchers == _WATCHERS_MAX:
-                browser.send_error(HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are open")
-                return
-            self._watchers += 1
-        try:
-            browser.send_response(HTTPStatus.OK)
-            browser.send_header("Content-Type", "text/event-stream")
-            browser.send_header("Cache-Control", "no-store")
-            browser.end_headers()
-            ended = False
-            while not ended:
-                with self._told:
-                    while not self._ended and self._count <= seen:
-                        self._told.wait()
-                    ended = self._ended
-                    new = [event for event in self._kept if event[0] > seen]
-                for seen, text in new:
-                    browser.wfile.write(f"id: {seen}\ndata: {text}\n\n".encode())
-        except OSError:
-            pass  # The browser has closed the page.
-        finally:
-            with self._told:
-                self._watchers -= 1
+    def after(self, seen: str) -> str:
+        """Return the events after a number (JSON), each with its own."""
+        last = int(seen) if seen.isdecimal() and len(seen) < 20 else 0
+        with self._lock:
+            # A number beyond all is that of another server.
+            new = [f"[{number},{text}]" for number, text in self._kept if number > last or last > self._count]
+        return f"[{','.join(new)}]"
 
 
 class LivePage:
@@ -103,10 +70,11 @@ class LivePage:
         class Live(LocalPage):
             def answer(self) -> None:
                 # Other users of this machine do not know the path, and response times do not reveal it.
+                asked, _, seen = self.path.partition("?after=")
                 if secrets.compare_digest(self.path.encode(), path.encode()):
                     self.send(page, "text/html")
-                elif secrets.compare_digest(self.path.encode(), f"{path}operations".encode()):
-                    events.watch(self)
+                elif secrets.compare_digest(asked.encode(), f"{path}operations".encode()):
+                    self.send(events.after(seen), "application/json")
                 else:
                     self.send_error(HTTPStatus.NOT_FOUND)
 
@@ -134,7 +102,6 @@ class LivePage:
 
     def stop(self) -> None:
         """End the page; an open browser keeps its last state."""
-        self._flash.end()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

@@ -53,7 +53,7 @@ def report_html(subject: Subject) -> str:
         background=background if subject.background else "",
         notes=_limits(notes) if notes else "",
         varied=_varied(subject.varied),
-        style=asset("colours.css") + asset("report.css"),
+        style="".join(asset(f"{name}.css") for name in ("colours", "base", "report")),
         # Without a `<` the data can neither end its script element nor, by `<!--<script`, swallow the text after it.
         data=json.dumps(payload(subject), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         library=base64.b64encode(library()).decode("ascii"),

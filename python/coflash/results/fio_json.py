@@ -87,15 +87,8 @@ def _whole(result: Result) -> dict[str, Any]:
             "histogram": list(zip(found.values_ns.tolist(), found.counts.tolist(), strict=True)),
         }
 
-    none: dict[str, Any] = {
-        "requests": 0,
-        "bytes": 0,
-        "mean_ns": None,
-        "stddev_ns": None,
-        "min_ns": None,
-        "max_ns": None,
-        "histogram": [],
-    }
+    times = dict.fromkeys(("mean_ns", "stddev_ns", "min_ns", "max_ns"))
+    none: dict[str, Any] = {"requests": 0, "bytes": 0, **times, "histogram": []}
     return {
         "name": result.document["scenario"].get("name") or "coflash",
         "phase": 0,

@@ -1,12 +1,29 @@
-"""Notes on many runs, put together: each fact once."""
+"""Notes on what the numbers of a run do not say; and notes on many runs, put together: each fact once."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 _NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 _NAMED = 3
+_NOT_OF_A_DEVICE_IN_USE = "write amplification, drive writes a day and tails tell nothing of a device in use"
+
+
+def checks(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Say where the numbers of a result tell nothing; of several reasons the first, from which the others follow."""
+    metrics, scenario, exported = document["metrics"], document["scenario"], document["workload"].get("logical_bytes")
+    if scenario.get("hybrid") or not metrics.get("host_writes_pages"):
+        return ()
+    if not metrics["ftl_writes_pages"]:
+        return (f"The caches took every write: {_NOT_OF_A_DEVICE_IN_USE}; a longer run or a smaller cache would tell.",)
+    if not metrics["erases_blocks"]:
+        return (f"GC erased no block in this run: {_NOT_OF_A_DEVICE_IN_USE}.",)
+    passes = metrics.get("host_writes_bytes", 0) / exported if exported else 1
+    if passes < 1 and not scenario["precondition"].get("until_steady"):
+        return (f"The host wrote {passes:.0%} of what the device holds: its state before the run decides as much.",)
+    return ()
 
 
 def together(runs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:

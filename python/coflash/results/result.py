@@ -20,6 +20,7 @@ from coflash.measures.metrics import Metrics
 from coflash.quantity import counted
 from coflash.results.histogram import KINDS, Histogram, Kind, stacked, unstacked
 from coflash.results.identity import Identity, check_replaces
+from coflash.results.notes import checks
 from coflash.scenario import Scenario
 from coflash.table import Table
 
@@ -336,10 +337,6 @@ def replays(document: Mapping[str, Any]) -> bool:
     return bool(document["workload"]["inputs"]) and not document["scenario"].get("workload", {}).get("like")
 
 
-BEYOND = "is beyond the measurements"
-"""What the note of a run says that left the range to which its scenario was fitted."""
-
-
 def notes_of(document: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the notes of a result from its document."""
-    return (*document["workload"]["remarks"], *document.get("notes", ()))
+    return (*document["workload"]["remarks"], *document.get("notes", ()), *checks(document))

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from coflash._core import CoflashError, hint
 from coflash.quantity import number_in
 from coflash.results.varying_keys import Key, words
-from coflash.scenario import as_text, flat
+from coflash.scenario import as_text, flat, text_of
 
 _Run = TypeVar("_Run")
 _VALUES_NAMED = 12
@@ -41,7 +41,7 @@ def matching(runs: Iterable[_Run], where: Sequence[str], scenario: Callable[[_Ru
         if path is None:
             msg = f"where: {name}: no run has this key{_nearest(name, {path for one in leaves for path in one})}"
             raise CoflashError(msg)
-        found = dict.fromkeys(_text(one[path]) for one in leaves if path in one)
+        found = dict.fromkeys(text_of(one[path]) for one in leaves if path in one)
         values = sorted(found, key=lambda value: (number_in(value) or (math.inf,))[0])
         same = [place for place, one in enumerate(leaves) if path in one and _is_same(one[path], text)]
         if not same:
@@ -79,12 +79,8 @@ def _nearest(name: str, paths: Iterable[str]) -> str:
     return f"; did you mean {found[0]}?" if found else ""
 
 
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _is_same(value: Any, text: str) -> bool:
     ours, theirs = number_in(value), number_in(text)
     if ours is None or theirs is None:
-        return _text(value) == text
+        return text_of(value) == text
     return ours[1] == theirs[1] and math.isclose(ours[0], theirs[0], rel_tol=1e-9)

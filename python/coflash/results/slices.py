@@ -89,12 +89,3 @@ def _column(series: Table, names: Sequence[str]) -> Floats:
         values = np.nan_to_num(series[name].astype(np.float64))
         found = found + (values * series["requests"] if "mean" in name else values)
     return found
-
-
-def interval(runs: Sequence[Table], measure: str) -> tuple[float, float] | None:
-    """Return the 95 % interval of a measure's mean over runs; None if their time series do not give it."""
-    cut = [one for one in (sliced(series, measure) for series in runs) if one is not None]
-    if not cut or len(cut) < len(runs):
-        return None
-    low, high = np.quantile(np.mean([one.resampled() for one in cut], axis=0), [0.025, 0.975])
-    return (float(low), float(high)) if np.isfinite(low + high) else None

@@ -16,7 +16,7 @@ from coflash.files.errors import no_result
 from coflash.measures.measure import Measure
 from coflash.quantity import counted
 from coflash.results.assumptions import assumed
-from coflash.results.notes import together
+from coflash.results.notes import checks, together
 from coflash.results.result import Result, mixed_revisions, replays
 from coflash.results.selection import matching
 from coflash.results.store import FolderStore
@@ -85,7 +85,7 @@ class Subject:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Notes on these runs: those passed over, a mixture of revisions, and notes on single runs."""
-        notes = (result.document.get("notes", ()) for result in self.results)
+        notes = ((*one.document.get("notes", ()), *checks(one.document)) for one in self.results)
         return (
             *self.broken,
             *mixed_revisions(result.document for result in self.results),
@@ -124,7 +124,7 @@ class Subject:
             broken |= dict.fromkeys(store.broken)
         if not loaded:
             raise CoflashError(next(iter(broken)))
-        results = matching(loaded.values(), where, _scenario)
+        results = matching(loaded.values(), where, lambda result: result.document["scenario"])
         descriptions = {result.document["scenario"].get("description", "") for result in results}
         question = descriptions.pop() if len(descriptions) == 1 else ""
         keys = cls(results).varied
@@ -147,8 +147,3 @@ def _search(folder: Path) -> Mapping[str, Any] | None:
         document: Mapping[str, Any] = json.loads((folder / _SEARCH).read_text("utf-8"))
         return document
     return None
-
-
-def _scenario(result: Result) -> Mapping[str, Any]:
-    scenario: Mapping[str, Any] = result.document["scenario"]
-    return scenario

@@ -13,6 +13,7 @@ from coflash.measures.sections import sections
 from coflash.quantity import change, show, show_change
 from coflash.results.assumptions import assumptions_of, beside
 from coflash.results.estimate import Estimate, estimate_of, show_estimate
+from coflash.scenario import text_of
 from coflash.text_table import Cell, TextTable, sparkline
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def runs_table(
     table = estimated(["run", *revised, *keys, *(["seeds"] if over_seeds else [])], measures, title)
     for runs in groups:
         revision = [revisions[runs[0]]] if revised else []
-        values = [_value(results.value(runs[0], key), "") for key in keys]
+        values = ["" if (one := results.value(runs[0], key)) is None else text_of(one) for key in keys]
         count = [str(len(runs))] if over_seeds else []
         metrics = [one for run in runs if (one := results.metrics(run)) is not None]
         found = (estimate_of(measure, metrics) for measure in measures)
@@ -64,7 +65,7 @@ def runs_beside(
     if over_seeds:
         groups = [next(group for group in results.of_one_point() if run in group) for run in runs]
     keys = [
-        (key, [_value(results.scenario(run).get(key), "–") for run in runs])
+        (key, ["–" if (one := results.scenario(run).get(key)) is None else text_of(one) for run in runs])
         for key in results.varied()
         if not (over_seeds and key == "seed")
     ]
@@ -165,8 +166,3 @@ def changes(measure: Measure, estimates: Sequence[Estimate]) -> list[Cell]:
         beyond = relative if abs((one.mean or 0.0) - (estimates[0].mean or 0.0)) > noise else None
         cells += [Cell(text), Cell(show_change(relative), measure.verdict(beyond))]
     return cells
-
-
-def _value(value: object, none: str) -> str:
-    """Show a key's value as in a scenario."""
-    return none if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -32,7 +32,6 @@ class Engine(Protocol):
 
     def submit(self, jobs: Sequence[Job]) -> Sequence[Future[Ran]]:
         """Start runs: a future for each."""
-        ...
 
 
 @dataclass(frozen=True)

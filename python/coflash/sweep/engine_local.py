@@ -8,7 +8,6 @@ the others; but a sweep resumes after a crash, and only the current runs are rep
 from __future__ import annotations
 
 import ctypes
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,7 +15,7 @@ from contextlib import contextmanager
 
 from coflash.sweep.devices import Devices
 from coflash.sweep.engine import Place
-from coflash.sweep.memory import available_bytes
+from coflash.sweep.memory import available_bytes, cores
 from coflash.sweep.plan import Job, Ran, Stopped, execute
 
 
@@ -62,7 +61,7 @@ class LocalEngine:
 @contextmanager
 def opened(place: Place) -> Iterator[LocalEngine]:
     """Open a pool with a thread for each core, or as many as requested."""
-    workers = place.workers or _cores()
+    workers = place.workers or cores()
     with ThreadPoolExecutor(workers, thread_name_prefix="coflash") as pool:
         engine = LocalEngine(pool, workers)
         try:
@@ -70,8 +69,3 @@ def opened(place: Place) -> Iterator[LocalEngine]:
         finally:
             engine.stop()
             pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _cores() -> int:
-    """Return the number of cores that this process may use, if the system knows it."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -170,9 +170,9 @@ class Condition:
     measure: Measure = field(repr=False)
     """Its label and its unit."""
 
-    def excess(self, value: float) -> float:
+    def excess(self, value: float | None) -> float:
         """Return the violation of the bound by a value, as a share of the bound; at most 0 if it is within."""
-        return self.sign * (value - self.bound) / (abs(self.bound) or 1.0)
+        return math.inf if value is None else self.sign * (value - self.bound) / (abs(self.bound) or 1.0)
 
     def value_at(self, excess: float) -> float:
         """Return the value that violates the bound by this share of it."""

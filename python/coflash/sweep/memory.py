@@ -1,8 +1,9 @@
-"""The memory that a run needs, and the memory that is free."""
+"""The memory that a run needs, and the memory and the cores that are free."""
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -59,3 +60,8 @@ def available_bytes() -> int:
         with suppress(OSError, ValueError):  # another version, no container, or no limit ("max")
             free = min(free, int(Path(limit).read_text()) - int(Path(used).read_text()))
     return int(max(free, 0) * _SHARE_USED)
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use, if the system knows it."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -18,7 +18,7 @@ from coflash.results.store import Unstored, store_at
 from coflash.runs.checkpoint import Checkpoint
 from coflash.runs.inputs import Input, credited
 from coflash.runs.run import simulate
-from coflash.scenario import Scenario, as_text, flat
+from coflash.scenario import Scenario, flat, text_of
 from coflash.sweep.design import POINTS_MAX, Assignment
 from coflash.sweep.devices import Devices, Sharing
 from coflash.sweep.memory import needed_bytes
@@ -129,7 +129,7 @@ class Point:
         except CoflashError as error:
             return cls(dict(assignment), refused=str(error))
         leaves = flat(given.to_dict())
-        values = {key: _label(leaves.get(key, leaves.get(f"{key}.name", text))) for key, text in assignment}
+        values = {key: text_of(leaves.get(key, leaves.get(f"{key}.name", text))) for key, text in assignment}
         for key, text in assignment:
             if key not in leaves and text.strip('"') != (name := values[key]):
                 values[key] = text  # unless its name alone is the same: that has the scenario's parameters
@@ -260,10 +260,6 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
     kept = result if job.place is None else None
     is_new = lent is not None and lent.is_new
     return Ran(kept, lent.seconds if lent and not is_new else None, is_new, tuple(told))
-
-
-def _label(value: object) -> str:
-    return str(value).lower() if type(value) is bool else str(as_text(value))
 
 
 def _job(scenario: Scenario, inputs: tuple[Input, ...], label: str) -> Job:

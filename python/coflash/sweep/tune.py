@@ -100,9 +100,8 @@ class Tuning(Kept):
 
     @property
     def front(self) -> tuple[Trial, ...]:
-        """The Pareto front: the valid trials that no other dominates; a point that was tried several times once."""
-        best = [trial for trial in reversed(self.trials) if trial.is_unbeaten]
-        return tuple({tuple(trial.values.items()): trial for trial in best}.values())[::-1]
+        """The Pareto front: the valid trials that no other dominates."""
+        return tuple(trial for trial in self.trials if trial.is_unbeaten)
 
     @property
     def _shown(self) -> tuple[Trial, ...]:

@@ -7,9 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from coflash.charts import Axis, format_of, lines, picture
-from coflash.files.atomic_write import check_file, write_file
-from coflash.files.kinds import FIGURE
 from coflash.measures.record import Record
 from coflash.table import Table, Tabular, table_of
 
@@ -131,12 +128,9 @@ class MissRatioCurves(Record, Tabular):
         Raises:
             CoflashError: It cannot be written.
         """
-        place, ratios = Path(file), self.miss_ratio.items()
-        sizes = [pages * self.page_bytes for pages in self.cache_pages]
-        rows = [{"x": x, "y": y, "name": name} for name, each in ratios for x, y in zip(sizes, each, strict=True)]
-        chart = lines(rows, Axis("cache size", "bytes", log=2), Axis("miss ratio", "share"))
-        check_file(place, FIGURE)
-        write_file(place, picture(chart, format_of(place)))
+        from coflash.figures.trace import draw  # slow to import
+
+        draw(None, Path(file), self)
 
     def __repr__(self) -> str:
         return f"<MissRatioCurves of {', '.join(self.miss_ratio)} at {len(self.cache_pages)} sizes>"
@@ -194,6 +188,16 @@ class TraceInfo(Record, Tabular):
     def numbers(self) -> dict[str, int | float]:
         """Return all numbers by their paths, without lists."""
         return {path: value for path, value in self.flat().items() if isinstance(value, int | float)}
+
+    def plot(self, file: str | os.PathLike[str]) -> None:
+        """Draw its six panels into a file that ends in .svg, .png or .pdf, or each into a PDF in a folder.
+
+        Raises:
+            CoflashError: It cannot be written.
+        """
+        from coflash.figures.trace import draw  # slow to import
+
+        draw(self, Path(file))
 
     def __repr__(self) -> str:
         return f"<TraceInfo of {self.requests:,} requests, {', '.join(self.formats)}>"

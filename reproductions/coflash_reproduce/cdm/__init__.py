@@ -8,4 +8,4 @@ from __future__ import annotations
 from coflash_reproduce.cdm import reading, workloads
 from coflash_reproduce.declare import paper
 
-PAPER = paper(__file__, workloads, reading, tables={"table-1": reading.characteristics})
+PAPER = paper(__file__, workloads, reading)

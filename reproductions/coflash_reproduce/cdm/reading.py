@@ -1,15 +1,13 @@
-"""What queries cannot compute: closed forms, write amplification in the long run, and the table of devices."""
+"""What queries cannot compute: closed forms, write amplification in the long run, and what runs were given."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from coflash import analytic
 from coflash._core import quantity
-from coflash.quantity import PPB, show
-from coflash_reproduce.cdm import workloads as of
-from coflash_reproduce.paper import Experiment, Grid, Run, Runs, flash_pages
+from coflash.quantity import PPB
+from coflash_reproduce.paper import Run, flash_pages
 
 
 def closed_form(run: Run) -> float:
@@ -41,47 +39,11 @@ def in_the_long_run(run: Run) -> float:
     return programs / int(series["host_writes_pages"][late].sum())
 
 
-def is_open(run: Run) -> bool:
-    """Whether requests of a run come at their times."""
-    return run.scenario.replay_mode != "closed"
+def exported_bytes(run: Run) -> int:
+    """Return the size of the address space that the device offers."""
+    return int(run.document["workload"]["logical_bytes"])
 
 
-def characteristics(runs: Runs) -> Grid:
-    """Return the paper's table of devices and workloads."""
-    shown = runs.experiments(of.CACHED)
-    columns = [_characteristics(one, runs) for one in shown]
-    paper = {
-        "flash": ("64 GB", "64 GB"),
-        "spare, of physical": ("15%", "15%"),
-        "GC at free blocks": ("5%", "5%"),
-        "requests of a round": (f"{of.JEDEC_REQUESTS:,}", f"{of.OLTP_REQUESTS:,}"),
-        "operations": ("89% write, 6% trim, 5% flush", f"{of.OLTP_READS} read, 48% write"),
-        "size": ("31.2 GB", "30.7 GB"),
-        "rounds": (str(of.ROUNDS), str(of.ROUNDS)),
-    }
-    rows = [(name, *paper.get(name, ("", "")), *(column[name] for column in columns)) for name in columns[0]]
-    return Grid(("", "paper, JEDEC", "paper, OLTP", *(experiment.title for experiment in shown)), tuple(rows))
-
-
-def _characteristics(experiment: Experiment, runs: Runs) -> dict[str, str]:
-    run = runs.of(experiment.name)[0]
-    values: dict[str, Any] = run.scenario.to_dict()
-    m, rounds, timing = run.metrics, values["workload"].get("repeat", 1), values["timing"]
-    caches = [one.metrics.cache.capacity_pages * 4096 for one in runs.of(experiment.name, of.BASELINE)]
-    counts = {"write": m.response_ns.write.count, "read": m.response_ns.read.count}
-    counts |= {"trim": m.requests - m.flushes - sum(counts.values()), "flush": m.flushes}
-    return {
-        "flash": show(flash_pages(run.scenario) * 4096, "bytes"),
-        "exported": show(run.document["workload"]["logical_bytes"], "bytes"),
-        "spare, of physical": values["ftl"]["spare"]["share"],
-        "GC at free blocks": values["gc"]["low_mark"],
-        "read, program, erase": ", ".join(timing[name] for name in ("page_read", "page_program", "block_erase")),
-        "cache": f"{show(min(caches), 'bytes')} to {show(max(caches), 'bytes')}",
-        "requests of a round": f"{m.requests // rounds:,}",
-        "operations": ", ".join(f"{count / m.requests:.0%} {name}" for name, count in counts.items() if count),
-        "size": "",
-        "address space or footprint": show(experiment.footprint_bytes, "bytes"),
-        "written in a round": show(m.host_writes_pages * 4096 / rounds, "bytes"),
-        "rounds": str(rounds),
-        "issued": experiment.issued,
-    }
+def footprint_bytes(run: Run) -> int:
+    """Return the address space, or the footprint, of the requests."""
+    return run.experiment.footprint_bytes

@@ -20,5 +20,4 @@ PAPER = paper(
         "figure-9": partial(reading.draw_sizes, workloads.SIZED[0]),
         "figure-13": partial(reading.draw_sizes, workloads.SIZED[1]),
     },
-    tables={"figure-3": model.table_of_reads, "figure-4": model.table_of_both},
 )

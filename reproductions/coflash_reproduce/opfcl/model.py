@@ -1,14 +1,16 @@
-"""The two examples of the paper's cost model: its figures 3 and 4, and their numbers."""
+"""The paper's cost model: the examples of its figures 3 and 4, and what algorithm 1 takes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from statistics import median
+from typing import Any, ClassVar
 
 from coflash.charts import INK, Axis, Chart, Look, Row, cells, lines, looks, upon
-from coflash.costmodel import BOTH_EXAMPLE, READS_EXAMPLE, Costs, Partition
-from coflash.quantity import show_change
-from coflash_reproduce.paper import Grid, Runs
+from coflash.costmodel import BOTH_EXAMPLE, READS_EXAMPLE, Costs, Demand, Partition
+from coflash_reproduce.paper import Runs
 
 READS_U, BOTH_U, BOTH_R = 0.92, 0.64, 0.25
 """The paper's results for its two examples."""
@@ -59,13 +61,13 @@ def draw_both(_: Runs) -> list[Chart]:
     rows: list[Row] = [
         {
             "x": u,
-            "x2": u + 2,
+            "x2": u + 5,
             "y": r,
-            "y2": r + 2,
-            "value": min(most_ms, COSTS.hybrid_us(BOTH_EXAMPLE, u / 100, r / 100) / 1000),
+            "y2": r + 5,
+            "value": min(most_ms, COSTS.hybrid_us(BOTH_EXAMPLE, (u + 2.5) / 100, (r + 2.5) / 100) / 1000),
         }
-        for u in range(2, 98, 2)
-        for r in range(0, 100, 2)
+        for u in range(5, 95, 5)
+        for r in range(0, 100, 5)
     ]
     across = Axis("caching space / flash, u (%)", low=0, high=100)
     up = Axis("read cache / caching space, r (%)", low=0, high=100)
@@ -84,17 +86,29 @@ def _hit_rates(rates: Sequence[float], kind: str) -> Chart:
     return lines(rows, across, up, styles=looks([""], markers=False), inches=_INCHES)
 
 
-def table_of_reads(_: Runs) -> Grid:
-    """Return the numbers of the first example."""
-    return Grid(("", "paper", "here"), (("u of least cost", f"near {READS_U}", f"{best_of_reads().u:.2f}"),))
+class Counted(float):
+    """A number that counts what is done with it."""
+
+    done: ClassVar[Counter[str]] = Counter()
 
 
-def table_of_both(_: Runs) -> Grid:
-    """Return the numbers of the second example."""
-    best, there_us = best_of_both(), COSTS.hybrid_us(BOTH_EXAMPLE, BOTH_U, BOTH_R)
-    rows = (
-        ("u of least cost", str(BOTH_U), f"{best.u:.2f}"),
-        ("r of least cost", str(BOTH_R), f"{best.r:.2f}"),
-        ("cost at the paper's u and r over the least", "", show_change(there_us / best.cost_us - 1)),
-    )
-    return Grid(("", "paper", "here"), rows)
+def _counted(method: str, name: str) -> Callable[[float, float], Counted]:
+    def operation(of: float, other: float) -> Counted:
+        Counted.done[name] += 1
+        return Counted(getattr(float, method)(of, other))
+
+    return operation
+
+
+for _name in ("add", "sub", "mul", "truediv"):
+    for _method in (f"__{_name}__", f"__r{_name}__"):
+        setattr(Counted, _method, _counted(_method, _name[-3:].upper()))
+
+
+def operations() -> Counter[str]:
+    """Count the operations of one cost: equation 4 with a given U(u), and equation 6 with two hit curves."""
+    Counted.done.clear()
+    counted: dict[str, Any] = {name: Counted(value) for name, value in asdict(COSTS).items() if name != "write_through"}
+    half = Counted(0.5)
+    Costs(**counted).hybrid_us(Demand(half, half, [half] * 100, [half] * 100, half), 0.5, 0.5)
+    return Counter(Counted.done)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import mean
 
 from coflash import costmodel
 from coflash.charts import Axis, Chart, lines, looks
+from coflash.costmodel import BOTH_EXAMPLE
 from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
-from coflash_reproduce.claim import climb
 from coflash_reproduce.opfcl import model
 from coflash_reproduce.opfcl.workloads import OP
 from coflash_reproduce.paper import Run, Runs
@@ -49,16 +50,6 @@ def late_ns(run: Run) -> float:
     return run.late_ns
 
 
-def is_open(run: Run) -> bool:
-    """Whether requests of a run come at their times."""
-    return run.experiment.scenario.replay_mode == "open"
-
-
-def issued(run: Run) -> str:
-    """Say how requests are issued."""
-    return run.experiment.issued
-
-
 def victim_utilisation(used: float) -> float:
     """Return the share of valid pages in a victim by equation 3."""
     return costmodel.victim_utilisation(used)
@@ -70,20 +61,42 @@ def least_cost() -> list[float]:
     return [model.best_of_reads().u, both.u, both.r]
 
 
+def over_least(u: float, r: float) -> float:
+    """Return what more the second example costs with other shares than at its least."""
+    return model.COSTS.hybrid_us(BOTH_EXAMPLE, u, r) / model.best_of_both().cost_us - 1
+
+
+def worst_gc_us(u: float) -> float:
+    """Return C_GC by equation 1: cleaning a block where valid pages are spread evenly."""
+    costs = model.COSTS
+    return math.ceil(u * costs.pages_per_block) * costs.page_copy_us + costs.block_erase_us
+
+
+def worst_write_us(u: float) -> float:
+    """Return C_PW by equation 2: a page program with its share of equation 1; infinite where no page is freed."""
+    freed = math.floor((1 - u) * model.COSTS.pages_per_block)
+    return worst_gc_us(u) / freed + model.COSTS.page_program_us if freed else math.inf
+
+
+def write_us(u: float) -> float:
+    """Return C_PW by equation 4."""
+    return model.COSTS.write_us(u)
+
+
+def operations(name: str) -> int:
+    """Return how often one cost of algorithm 1 has an operation."""
+    return model.operations()[name]
+
+
 def _over_time(metrics: Metrics, *parts: str) -> list[float]:
     """Return what parts of the sizes of the caches make together as a share of the flash, over time."""
     flash_pages = metrics.hybrid.flash_pages
     return [sum(sample[f"{part}_pages"] for part in parts) / flash_pages for sample in metrics.hybrid["sizes"]]
 
 
-def caching_space(metrics: Metrics) -> list[float]:
-    """Return the caching space over time."""
-    return _over_time(metrics, "read_limit", "write_limit")
-
-
 def caching(run: Run) -> list[float]:
     """Return the caching space of a run over time."""
-    return caching_space(run.metrics)
+    return _over_time(run.metrics, "read_limit", "write_limit")
 
 
 def read_limits(run: Run) -> list[float]:
@@ -108,13 +121,6 @@ def swing(run: Run) -> float:
     shares = caching(run)
     ends = [shares[half * (len(shares) - 1) // 8] for half in range(3, 9)]
     return mean(ends[::2]) / mean(ends[1::2]) - 1
-
-
-def filling(run: Run) -> float:
-    """Return how the data in flash grow until they are near what they are in the second half."""
-    values = _over_time(run.metrics, "clean", "dirty")
-    near = (1 - MUCH) * mean(values[len(values) // 2 :])
-    return climb(values[: next(at for at, value in enumerate(values) if value >= near) + 1])
 
 
 def tracker_share(run: Run, with_index: bool) -> float:

@@ -87,6 +87,11 @@ VARIANTS: dict[str, Mapping[str, Any]] = {
     "Zipf 0.5": {"workload.synthetic.generator.exponent": 0.5},
     "Zipf 0.9": {"workload.synthetic.generator.exponent": 0.9},
     "half of the flash live": {"workload.synthetic.space": 0.5},
+    "CFLRU in the device": {"cache.policy": "cflru"},
+    "PT-LRU in the device": {"cache.policy": "pt-lru"},
+    "BPLRU in the device": {"cache.policy": "bplru"},
+    "4 GiB in the host": {"host_buffer.size": 4.0},
+    "30 % reads": {"workload.synthetic.read_share": "30%"},
 }
 """What may matter: changes to the main set-up, one at a time; numbers are factors of its own."""
 VARIANT_TITLES = tuple(VARIANTS)
@@ -152,23 +157,15 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         lines = tuple(SCHEMES) if name == MAIN else (*COMPARED, *MOTIVATION[1:3])
         seeds = scale.seeds if name == MAIN else 1
         done.append(Experiment(name, title, scenario, _cases(lines), files, seeds=seeds))
-        done.append(Experiment(alone(name), title, scenario.with_(_NO_HOST), _cases((GGC, DGC)), files))
+        done.append(
+            Experiment(f"{name}-alone", title, scenario.with_({"host_buffer.size": "0B"}), _cases((GGC, DGC)), files)
+        )
         if name in GIVEN:
             literal = Scenario.load("shadowgc-1t").to_dict() | {"workload": scenario.to_dict()["workload"]}
             done.append(Experiment(f"{name}-1t", title, Scenario.from_dict(literal), _cases(COMPARED), files))
     main = main_set_up(scale)
     done += [_by_lambda(main), _by_live_flash(main), _variants(main), *_map(scale), *_on_1_tib(scale)]
-    done += [_restarted(scale, main), _with_short_notices(main)]
-    done += [_with_reads(main, share) for share in NOTICE_READS]
-    return tuple(done)
-
-
-_NO_HOST = {"host_buffer.size": "0B"}
-
-
-def alone(workload: str) -> str:
-    """Return the name of the experiment without a host's buffer."""
-    return f"{workload}-alone"
+    return (*done, _restarted(scale, main), *(_with_reads(main, share) for share in NOTICE_READS))
 
 
 def by_host(percent: float) -> str:
@@ -283,7 +280,8 @@ def _variants(main: Scenario) -> Experiment:
         changes = {key: int(value * own[key]) if key in own else value for key, value in variant.items()}
         if share := changes.get(_SPACE):
             changes[_SPACE] = f"{round(share * raw_bytes(main) / 1.07 / PAGE_BYTES) * PAGE_BYTES // 2**10}KiB"
-        sizes = buffers(main.with_(changes), HOST_PERCENT, DEVICE_PERCENT)
+        times = changes.pop("host_buffer.size", 1)
+        sizes = buffers(main.with_(changes), times * HOST_PERCENT, DEVICE_PERCENT)
         cases += _cases(COMPARED, at, changes | sizes)
     return Experiment("variants", TITLES[MAIN], main, tuple(cases))
 
@@ -337,17 +335,12 @@ def _restarted(scale: Scale, main: Scenario) -> Experiment:
 
 def _with_reads(main: Scenario, percent: int) -> Experiment:
     """Return short notices beside usual ones under the writes of the main set-up, with reads among them."""
-    writes = main.to_dict()["workload"]["synthetic"]["requests"]
     changes = {
         "workload.synthetic.read_share": f"{percent}%",
-        "workload.synthetic.requests": round(writes / (1 - percent / 100)),
+        "workload.synthetic.requests": round(main.to_dict()["workload"]["synthetic"]["requests"] / (1 - percent / 100)),
     }
-    return replace(_with_short_notices(main.with_(changes), NOTICES[:2]), name=f"notices-{percent}")
-
-
-def _with_short_notices(main: Scenario, rooms: Sequence[int] = NOTICES) -> Experiment:
     cases: list[Case] = []
-    for room in rooms:
+    for room in NOTICES:
         short = {"host.notice_size": f"{NOTICE_BYTES}B", "host.notices.bytes_max": f"{room * NOTICE_BYTES}B"}
         cases += _cases((SGC,), room, short if room else {})
-    return Experiment("notices", TITLES[MAIN], main, tuple(cases))
+    return Experiment(f"notices-{percent}", TITLES[MAIN], main.with_(changes), tuple(cases))

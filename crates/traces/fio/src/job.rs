@@ -96,7 +96,7 @@ pub(super) enum Distribution {
 pub(super) enum Seeding {
     /// `randrepeat=1`, the default: always the same; `all` with `allrandrepeat`.
     Repeat { all: bool },
-    /// `randseed`. In fio 3.33 places still repeat, unless `randrepeat=0` is given as well.
+    /// `randseed`. In fio 3.33 the places of a section's first job still repeat, unless `randrepeat=0` is given as well.
     Given { seed: u64, repeat_places: bool },
     /// `randrepeat=0`: the scenario's seed.
     OfScenario,
@@ -151,7 +151,7 @@ pub struct Job {
     pub options: Vec<(String, String)>,
     /// Its number among all jobs, from 1: seeds depend on it.
     pub(super) number: u32,
-    /// Its number among the clones of its section, from 0.
+    /// Its number among the clones of its section: 0 for the first job, then down from `numjobs - 1` to 1, as in fio.
     pub(super) clone: u32,
     /// The name of its file: the seed of skewed distributions depends on it, as in fio.
     pub(super) file_name: String,

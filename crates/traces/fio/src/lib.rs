@@ -147,7 +147,8 @@ impl JobFile {
                     let new_report = !options.group_reporting || new_phase || (first && options.new_group);
                     (last.phase + u32::from(new_phase), last.report + u32::from(new_report))
                 });
-                jobs.push(job(number, clone, phase, report)?);
+                // fio counts clones down.
+                jobs.push(job(number, (options.clones - clone) % options.clones, phase, report)?);
             }
         }
         if jobs.is_empty() {
@@ -313,7 +314,7 @@ fn job_of(
     });
     let queue_depth = if options::is_synchronous(&o.engine) { 1 } else { o.pace.queue_depth };
     let seeding = match (o.seed, o.repeat) {
-        (Some(seed), repeat_places) => Seeding::Given { seed, repeat_places },
+        (Some(seed), repeat) => Seeding::Given { seed, repeat_places: repeat && clone == 0 },
         (None, true) => Seeding::Repeat { all: o.repeat_all },
         (None, false) => Seeding::OfScenario,
     };

@@ -141,6 +141,8 @@ impl JobRequests {
         if goes_on {
             self.in_pass = 0;
             self.direction_until = 0;
+            // As in fio: a pass that ends with a flush has another one at the head of the next.
+            self.after_flush = false;
             self.rewind();
             if matches!(self.job.seeding, Seeding::Repeat { .. }) {
                 let Layout { seeds, is_long, .. } = &self.layout;

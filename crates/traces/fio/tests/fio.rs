@@ -110,6 +110,10 @@ const JOBS: &[(&str, &str)] = &[
     ("seed-of-places", "rw=randrw\nbs=4k\nrandseed=42\nrandrepeat=0\nsize=16m\nloops=2"),
     ("lfsr-repeated", "rw=randwrite\nbs=4k\nrandom_generator=lfsr\nloops=2\nsize=5m"),
     ("no-map-repeated", "rw=randwrite\nbs=4k\nnorandommap\nloops=2\nsize=5m"),
+    ("sizes-repeated", "rw=randwrite\nbsrange=4k-16k\nsize=5m\nloops=2\nrandseed=413"),
+    ("flushes-repeated", "rw=randwrite\nbs=4k\nfsync=32\nloops=3\nsize=4m"),
+    ("random-sizes-beyond", "rw=randrw:2\nbs=4k,8k\nbs_is_seq_rand=1\nsize=10m\nio_size=20m"),
+    ("beyond-map", "rw=randrw:2\nbs=4k,8k\nbs_is_seq_rand=1\nsize=9996k\nio_size=20m"),
     ("read-repeated", "rw=read\nbs=12k\nloops=3\nsize=5m"),
     ("all-repeat", "rw=randrw\nallrandrepeat=1\nbs=4k"),
     ("long", "rw=randread\nbs=4k\nrandom_generator=tausworthe64"),
@@ -159,6 +163,46 @@ fn every_option_of_fio_is_known() {
         })
         .collect();
     assert_eq!(unknown, Vec::<&str>::new());
+}
+
+/// Jobs with clones.
+const CLONES: &[&str] = &[
+    "rw=randwrite\nbsrange=4k-16k\nsize=5m\nloops=2\nrandseed=413\nnumjobs=3\noffset_increment=16m",
+    "rw=randwrite\nbs=4k\nsize=5m\nnumjobs=4\noffset_increment=10m",
+    "rw=randrw\nbsrange=4k-16k\nsize=5m\nloops=2\nrandseed=7\nrandrepeat=0\nnumjobs=2\noffset_increment=16m",
+    "rw=randread\nbssplit=4k/60:16k/40\nsize=6m\nnumjobs=3\noffset=5%\noffset_increment=7m\nallrandrepeat=1",
+];
+
+/// Each clone's requests by fio's log of response times, which has their places.
+#[test]
+fn requests_of_clones_are_those_of_fio() {
+    for (number, options) in CLONES.iter().enumerate().filter(|_| fio_is_here()) {
+        let folder = Folder::new(&format!("clones-{number}"));
+        let text = format!("[j]\nfilename=dev\n{options}\n");
+        std::fs::File::create(folder.0.join("dev")).unwrap().set_len(DEVICE_BYTES).unwrap();
+        std::fs::write(folder.0.join("job.fio"), format!("{text}write_lat_log=j\nlog_offset=1\n")).unwrap();
+        let output = Command::new("fio").arg("job.fio").current_dir(&folder.0).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let jobs = JobFile::read("job.fio", &mut |_| Ok(text.clone())).unwrap().jobs;
+        for (number, job) in (1..).zip(&jobs) {
+            let log = std::fs::read_to_string(folder.0.join(format!("j_clat.{number}.log"))).unwrap();
+            let line = |line: &str| {
+                let [_, _, op, length, offset, _] =
+                    line.split(", ").map(|word| word.parse::<u64>().unwrap()).collect::<Vec<_>>()[..]
+                else {
+                    panic!("{line}");
+                };
+                ([Op::Read, Op::Write][op as usize], offset, length)
+            };
+            let fio: Vec<Line> = log.lines().map(line).collect();
+            let mut requests = JobRequests::new(job, DEVICE_BYTES, Seed(1)).unwrap();
+            let draw = || requests.draw().map(|request| (request.op, request.offset, request.length));
+            let own: Vec<Line> = std::iter::from_fn(draw).collect();
+            let at = fio.iter().zip(&own).position(|(fio, own)| fio != own);
+            assert_eq!(at.map(|at| (fio[at], own[at])), None, "{text} job {number}, request {at:?}");
+            assert_eq!(own.len(), fio.len(), "{text} job {number}");
+        }
+    }
 }
 
 #[test]

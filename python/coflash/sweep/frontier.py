@@ -1,0 +1,106 @@
+"""The cheapest pair of two sizes that is enough, where more of either is never worse.
+
+A pair that is not enough rules out all with no more of both, and one that is enough makes all with no less of both
+needless. So a column, the firsts with one second, is halved between the most that is known to be too little and the
+least that is known to be enough or too dear. Between columns the middle one is looked into, for as long as a pair there
+may be cheaper. Where not even the largest pair is enough, a coarse grid is looked into as well.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+_GRID, _AT_ONCE = 8, 3
+"""The steps of the coarse grid; the most pairs that are looked into before others may be better."""
+Pair = tuple[int, int]
+"""The indices of a first and of a second size, each in the order of its sizes."""
+
+
+@dataclass
+class Frontier:
+    """A search among pairs of sizes."""
+
+    firsts: int
+    """The number of first sizes."""
+    seconds: int
+    """The number of second sizes."""
+    columns: Sequence[int]
+    """The second sizes that are looked into in any case."""
+    cost: Callable[[Pair], float]
+    """The cost of a pair, which grows with both."""
+    are_enough: Callable[[Sequence[Pair]], Sequence[bool]]
+    """Find out which pairs are enough."""
+    close: float
+    """The share of the cost by which a pair must be cheaper to be looked for."""
+    most: float
+    """The number of pairs after which only the column of the best one is looked into; `left` tells what that leaves."""
+    best: float = math.inf
+    """The cost of the cheapest pair that is enough, here or elsewhere."""
+    known: dict[Pair, bool] = field(default_factory=dict)
+
+    def probe(self, pairs: Sequence[Pair]) -> bool:
+        """Look into some pairs; return whether one is enough."""
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self.known]
+        self.known |= zip(new, self.are_enough(new), strict=True) if new else ()
+        enough = [self.cost(pair) for pair in pairs if self.known[pair]]
+        self.best = min([self.best, *enough])
+        return bool(enough)
+
+    def search(self) -> None:
+        """Find the cheapest pair, as closely as is asked for; a second time with more pairs it goes on."""
+        if self.best < math.inf or self.probe([(self.firsts - 1, self.seconds - 1)]):
+            self._halve(self.columns[len(self.columns) // 2 :][:1], self.close)
+            self._halve(self.columns, self.close)
+            while columns := self._between():
+                self._halve(columns, self.close)
+        if self.best == math.inf:
+            firsts = dict.fromkeys((self.firsts - 1) * at // _GRID for at in range(_GRID + 1))
+            seconds = self.columns[:: len(self.columns) // 2 or 1]
+            self.probe([(first, second) for first in firsts for second in seconds])
+
+    def refine(self, most: float) -> None:
+        """Go on up to a number of pairs, then find the least first size beside the second one of the best pair."""
+        self.most = most
+        self.search()
+        self.most = math.inf
+        self._halve([pair[1] for pair, enough in self.known.items() if enough and self.cost(pair) == self.best], 0)
+
+    @property
+    def left(self) -> float:
+        """The share by which a pair may be cheaper than the best one, as far as is known."""
+        least = (self.cost((ends[0] + 1, at)) for at, ends in self._paying(range(self.seconds), 0).items())
+        return max(0.0, 1 - min(least, default=self.best) / self.best)
+
+    def dearest(self, column: int, close: float) -> int:
+        """Return the largest first size of a column that is cheaper than the best pair; -1 if none is."""
+        bound = self.best * (1 - close)
+        return bisect_left(range(self.firsts), bound, key=lambda first: self.cost((first, column))) - 1
+
+    def _ends(self, column: int, close: float) -> Pair:
+        """Return the first size below those of a column that may be the cheapest, and the one above them."""
+        low = max((one for (one, other), enough in self.known.items() if not enough and other >= column), default=-1)
+        high = min(
+            (one for (one, other), enough in self.known.items() if enough and other <= column), default=self.firsts
+        )
+        return low, min(high, self.dearest(column, close) + 1)
+
+    def _halve(self, columns: Sequence[int], close: float) -> None:
+        while len(self.known) < self.most and (pairs := self._paying(columns, close)):
+            # What may be the cheapest comes first; and of each column the least size, since it is often enough.
+            first = sorted(pairs, key=lambda at, ends=pairs: self.cost((ends[at][0] + 1, at)))[:_AT_ONCE]  # type: ignore[misc]
+            self.probe([(0 if pairs[at][0] < 0 else sum(pairs[at]) // 2, at) for at in first])
+
+    def _paying(self, columns: Iterable[int], close: float) -> dict[int, Pair]:
+        """Return the ends of the columns in which a cheaper pair may be."""
+        return {at: ends for at in columns if (ends := self._ends(at, close))[1] - ends[0] > 1}
+
+    def _between(self) -> list[int]:
+        """Return the middle column of each gap in which a cheaper pair may be."""
+        looked = sorted({column for _, column in self.known} | {*self.columns})
+        gaps = (range(low + 1, high) for low, high in pairwise(looked))
+        paying = ([*self._paying(gap, self.close)] for gap in gaps) if len(self.known) < self.most else ()
+        return [columns[len(columns) // 2] for columns in paying if columns]

@@ -1,0 +1,286 @@
+"""What sizing finds: the devices that were tried, and the answer in sentences, as a figure and as data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from coflash.measures.measure import MEASURES, WAF_HOST, Measure
+from coflash.quantity import counted, parsed, show
+from coflash.results.assumptions import assumptions_of
+from coflash.results.estimate import Estimate
+from coflash.results.result import Result
+from coflash.results.subject import Subject
+from coflash.results.why import LATTICES, TIERS, Why
+from coflash.scenario import Scenario
+from coflash.sweep.design import Assignment
+from coflash.sweep.finding import Kept, say, say_bounded, say_limits
+from coflash.sweep.goal import Condition
+from coflash.sweep.plan import Point
+
+if TYPE_CHECKING:
+    from coflash.charts import Format
+
+SPARE, EXPORTED = "ftl.spare.share", "flash.exported"
+PRICES = "cache.size*3 $/GiB + flash.size*0.08 $/GiB"
+_PRICED, _PER_CELL = "November 2026", {"slc": 3, "mlc": 1.5, "tlc": 1, "qlc": 0.75}
+"""The month of the prices, and the price of flash by its cell as a multiple of that of TLC: a cell costs the same."""
+ROUNDS, _STEADY = 4, 0.05
+"""The rounds of the trace over which an answer is checked, and the change of a number that is still steady."""
+_BEHIND = 0.05
+"""The share of a run by which a device is behind that does not keep up."""
+SMALLER = ("gc.low_mark", "flash.channels", "flash.chips_per_channel", "flash.dies_per_chip", "flash.planes_per_die")
+"""The keys that are 1 in the smallest device."""
+
+
+@dataclass(frozen=True)
+class Sized:
+    """A device that was tried."""
+
+    point: Point
+    runs: tuple[Result, ...]
+    """Its runs, one for each seed."""
+    cost: float
+    bounded: tuple[Estimate, ...]
+    """The number that each goal bounds, over the seeds."""
+    excess: tuple[float, ...]
+    """The violation of each goal, as a share of its bound; at most 0 if it is met."""
+
+    @property
+    def is_met(self) -> bool:
+        """Whether it meets all goals."""
+        return max(self.excess) <= 0
+
+    @property
+    def place(self) -> tuple[str, Assignment]:
+        """Its cache, and its other values."""
+        (_, cache), *rest = self.point.values.items()
+        return cache, tuple(rest)
+
+    @property
+    def spare(self) -> str:
+        """Its spare share."""
+        return self.place[1][0][1]
+
+    @property
+    def is_tier(self) -> bool:
+        """Whether its cache is flash before disks."""
+        return EXPORTED in self.point.values
+
+    def __str__(self) -> str:
+        cache, ((_, spare), *others) = self.place
+        more = "".join(f", {key}={value}" for key, value in others)
+        return f"{cache_text(cache)} {'flash cache' if self.is_tier else 'cache'}, {spare} spare space{more}"
+
+
+@dataclass(frozen=True)
+class Sizing(Kept):
+    """The answer: the cheapest device that meets the goals, or the nearest to them."""
+
+    DOCUMENT = "size.json"
+
+    goals: tuple[Condition, ...]
+    how: tuple[str, ...]
+    """How the trace was read, how its time is replayed, and how devices were searched."""
+    answer: Sized
+    tried: str
+    """The number of devices that were tried, and the steps between them."""
+    later: tuple[Sized, ...]
+    """Its device under the first seed, over one round of the trace and over several; nothing if that failed."""
+    steps: Mapping[str, Sized]
+    """The devices one step off: less or more cache or spare space."""
+    variants: Mapping[str, tuple[Result, ...]]
+    """The answer's device under each scheme, and without a cache."""
+    whys: Mapping[str, tuple[Why, ...]]
+    """By the path of a measure, its differences between schemes as sums of shares."""
+    cost: str
+    """The prices."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario of the answer."""
+        return self.answer.point.jobs[0].scenario
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the answer meets all goals."""
+        return self.answer.is_met
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """How the answer was found."""
+        return self.how
+
+    @property
+    def binding(self) -> Condition | None:
+        """The goal that the answer, or else its cheaper neighbours, break the most; None if they meet all."""
+        cheaper = [one for name, one in self.steps.items() if name.startswith("less") and self.answer.is_met]
+        excess, place = max((one, at) for device in cheaper or [self.answer] for at, one in enumerate(device.excess))
+        return self.goals[place] if excess > 0 else None
+
+    @property
+    def runs(self) -> dict[str, tuple[Result, ...]]:
+        """The runs that carry the numbers, by their names."""
+        return {"answer": self.answer.runs, **{name: one.runs for name, one in self.steps.items()}, **self.variants}
+
+    def _ends(self, place: int) -> Sequence[float]:
+        """Return the number that a goal bounds over one round of the trace and over several, as far as known."""
+        ends = [one.bounded[place].mean for one in self.later] or [None, None]
+        return [math.nan if one is None else one for one in ends]
+
+    @property
+    def _drifts(self) -> list[tuple[Condition, Sequence[float]]]:
+        """The goals whose numbers change over several rounds, or may, with both numbers."""
+        pairs = [(goal, self._ends(place)) for place, goal in enumerate(self.goals)]
+        return [(goal, ends) for goal, ends in pairs if not abs(ends[1] - ends[0]) <= _STEADY * abs(ends[0])]
+
+    @property
+    def longer(self) -> str:
+        """The options of a run that would be sure; empty if the answer is."""
+        rounds = ROUNDS * self.scenario.to_dict()["workload"].get("repeat", 1)
+        return say("rounds", rounds=rounds) if self._drifts else ""
+
+    @property
+    def sentences(self) -> tuple[str, str, str, str]:
+        """The answer, what binds and why, what the answer rests on, and what the numbers do not tell."""
+        answer = say(
+            "sized" if self.answer.is_met else "not sized",
+            device=f"{self.answer} ({priced(self.answer.cost)})",
+            tried=self.tried,
+            goals=" and ".join(goal.text for goal in self.goals),
+            numbers="; ".join(map(self._judged, range(len(self.goals)))),
+        )
+        changes = [say("rounds change", goal=goal, ends=ends, unit=goal.measure.unit) for goal, ends in self._drifts]
+        unsure = say("unsure answer", rounds=ROUNDS, changes="; ".join(changes), longer=self.longer) if changes else ""
+        loop = "open loop" if self.scenario.replay_mode == "open" else "closed loop"
+        history = "history of a tier" if self.answer.is_tier else "history of a trace"
+        limits = say_limits(self.scenario, say(loop), say(history), say("seeds"))
+        return unsure + answer, f"{'; '.join(self._reasons())}.", self._rests(), limits
+
+    def _judged(self, place: int) -> str:
+        """Say the number that a goal bounds, how sure it is, and how far it is from its bound."""
+        goal, number, excess = self.goals[place], self.answer.bounded[place], self.answer.excess[place]
+        is_same = number.runs > 1 and (number.half_width or 0.0) <= number.rounding
+        more, (first, later) = say("same seeds") if is_same else "", self._ends(place)
+        if not math.isnan(later):
+            more = say("over rounds", rounds=ROUNDS) + more
+            number = number._replace(half_width=max(number.half_width or 0.0, abs(later - first)))
+        room = say("room", by=-excess) if excess <= 0 else ""
+        return f"{goal.measure.label} {say_bounded(goal, number, excess, more)}{room}"
+
+    def _rests(self) -> str:
+        """Say what the answer rests on."""
+        run, flash = self.answer.runs[0], self.scenario.to_dict()["flash"]
+        rating = next(iter(assumptions_of(run.document, "endurance").values()), "–")
+        dies = counted(math.prod(flash[key.removeprefix("flash.")] for key in SMALLER[1:4]), "die")
+        capacity, cell = show(run.workload["logical_bytes"], "bytes"), flash["cell"].upper()
+        is_own = self.cost != prices(self.scenario)
+        end = "." if is_own else say("prices", month=_PRICED)
+        return say("rests", capacity=capacity, dies=dies, cell=cell, rating=rating, cost=self.cost, end=end)
+
+    def _reasons(self) -> list[str]:
+        is_least = self.answer.is_met and not any(name.startswith("less") for name in self.steps)
+        parts, bound = [say("nothing smaller" if is_least else "no goal binds")], None
+        if (binding := self.binding) is not None:
+            parts, place, bound = [say("binds", goal=binding.text)], self.goals.index(binding), binding.bound
+            parts += [self._step(name, one, place, bound) for name, one in self.steps.items()]
+            others = [goal.text for goal in self.goals if any(self._broken(one, goal) for one in self.steps.values())]
+            if len(others) > 1 and self.answer.is_met:
+                parts.append(say("two bind", goals=" and ".join(others)))
+        share, _ = parsed(self.answer.spare) or (0.0, "")
+        for end, other, factors in (("less", "more", (1, 0.7, 0.5)), ("more", "less", (1, 1.5, 2))):
+            if f"{end} spare space" not in self.steps and f"{other} spare space" in self.steps and not is_least:
+                values = ",".join(f"{100 * share * factor:.3g}%" for factor in factors)
+                parts.append(say("end of spare", end=end, spare=self.answer.spare, key=SPARE, values=values))
+        reasons = [self._reason(why, bound) for why in self.whys[self._explained.path]]
+        if "none" in self.variants and not self.answer.is_tier and self.answer.place[0] == "0B" and reasons:
+            reasons[0] = f"with {self._cache_of_schemes} of cache, {reasons[0]}"
+        return [*parts, *reasons]
+
+    def _broken(self, device: Sized, goal: Condition) -> bool:
+        return device.excess[self.goals.index(goal)] > 0
+
+    def _step(self, name: str, one: Sized, place: int, bound: float) -> str:
+        """Say what a neighbour costs, and which goals it breaks."""
+        by, size = one.cost - self.answer.cost, cache_text(one.place[0]) if name.endswith("cache") else one.spare
+        broken = [goal for goal in self.goals if self._broken(one, goal)]
+        judged = [(goal, one.bounded[self.goals.index(goal)].mean) for goal in broken or [self.goals[place]]]
+        values = " and ".join(
+            (say("breaks", goal=goal.text) if broken else say("gives"))
+            + show(value, goal.measure.unit, bound if goal.measure.unit == "ns" else None)
+            for goal, value in judged
+        )
+        price = f"{priced(abs(by))} {'more' if by >= 0 else 'less'}"
+        return say("step", step=name, size=size, value=values, price=price)
+
+    @property
+    def _explained(self) -> Measure:
+        """The measure that the reasons are of: that of the goal that binds, or else of the first one."""
+        return MEASURES.get((self.binding or self.goals[0]).measure.path, WAF_HOST)
+
+    @property
+    def _cache_of_schemes(self) -> str:
+        return cache_text(self.variants["none"][0].scenario.to_dict()["cache"]["size"])
+
+    def _reason(self, why: Why, bound: float | None) -> str:
+        """Say how a measure changes from one scheme to another, and whether a time is that of a growing queue."""
+        said = why.said(self._explained, bound)
+        is_time = self._explained.unit == "ns" and self.scenario.replay_mode == "open" and "changes" in said
+        runs = self.variants[why.before] if is_time else ()
+        is_behind = any(run.metrics.load.behind_ns > _BEHIND * run.metrics.simulated_ns for run in runs)
+        return f"{said}: {say('behind', scheme=why.before)}" if is_behind else said
+
+    @property
+    def subject(self) -> Subject:
+        """The subject of a report: the answer's device under each scheme."""
+        runs = tuple(run for of_scheme in self.variants.values() for run in of_scheme)
+        before, *_, after = TIERS if self.answer.is_tier else LATTICES[0]
+        after = next((why.after for why in self.whys[WAF_HOST.path] if why.before == before), after)
+        return Subject(runs, f"Why: {self.answer}", " ".join(self.sentences), baseline=before, target=after)
+
+    def draw(self, form: Format) -> bytes:
+        """Draw the figure of why."""
+        from coflash.figures.why import draw  # slow to import
+
+        measure = self._explained
+        bound = next((goal.bound for goal in self.goals if goal.measure == measure), None)
+        caption = say("under each", device=f"{str(self.answer)[0].upper()}{str(self.answer)[1:]}")
+        if "none" in self.variants:
+            caption += say("variants", cache=self._cache_of_schemes)
+        return draw(self.variants, measure, self.whys[measure.path], form, bound, caption)
+
+    def document(self, *_: str) -> dict[str, Any]:
+        """Return the sizing as plain data."""
+
+        def device(one: Sized) -> dict[str, Any]:
+            numbers, runs = [each._asdict() for each in one.bounded], [job.key for job in one.point.jobs]
+            return {"values": one.point.values, "cost": one.cost, "found": numbers, "excess": one.excess, "runs": runs}
+
+        return {
+            "goals": [goal.text for goal in self.goals],
+            "met": self.answer.is_met,
+            "sure": not self.longer,
+            "binding": self.binding and self.binding.text,
+            "how": self.how,
+            "devices": {name: device(one) for name, one in {"answer": self.answer, **self.steps}.items()},
+            "why": {path: [why.document() for why in whys] for path, whys in self.whys.items()},
+            "sentences": self.sentences,
+        }
+
+
+def prices(scenario: Scenario) -> str:
+    """Return the prices of a cache and of flash with the cells of a scenario."""
+    return f"cache.size*3 $/GiB + flash.size*{0.08 * _PER_CELL[scenario.to_dict()['flash']['cell']]:g} $/GiB"
+
+
+def priced(cost: float) -> str:
+    """Show a cost as text: $2.31."""
+    return f"${cost:,.3g}"
+
+
+def cache_text(size: str) -> str:
+    """Show the size of a cache, or that there is none."""
+    size_bytes, _ = parsed(size) or (0.0, "")
+    return show(size_bytes, "bytes") if size_bytes else "no"
