@@ -44,6 +44,7 @@ def executed(script: Path, folder: Path) -> nbformat.NotebookNode:
     notebook: nbformat.NotebookNode = v4.new_notebook(metadata={"kernelspec": kernel})
     before = Path.cwd()
     os.chdir(folder)
+    sys.path.insert(0, str(script.parent))  # as `python SCRIPT` has it
     try:
         for place, (is_text, cell, line) in enumerate(cells(source)):
             if is_text:
@@ -56,6 +57,7 @@ def executed(script: Path, folder: Path) -> nbformat.NotebookNode:
             made["id"] = f"cell-{place}"  # otherwise it is random
             notebook.cells.append(made)
     finally:
+        sys.path.remove(str(script.parent))
         os.chdir(before)
     nbformat.validate(notebook)
     return notebook

@@ -7,7 +7,7 @@ const STEPS = new Map(Object.entries({ ArrowRight: 1, ArrowDown: 1, ArrowLeft: -
 // In CSS pixels; the browser cannot say beforehand how wide paper is.
 const PAPER_WIDTH = 680;
 const LETTER = 6.6;
-/** The last label of an axis that ends within so many pixels behind its tick stands before the end. */
+/** In pixels: an axis whose last tick is nearer to its end has the label of this tick before the end. */
 const FLUSH = 24;
 const DATA_ROWS_MAX = 200;
 /** Units that are words. @type {Set<Unit>} */
