@@ -103,7 +103,11 @@ CASES = [(workload, drive) for workload in WORKLOADS for drive in DRIVES] if ALL
 
 
 def brute_force(workload: str, drive: str, folder: Path) -> tuple[coflash.Sizing, float]:
-    """Size a device, and run a grid of devices; return the answer, and the cost of the cheapest that meets the goal."""
+    """Size a device, and run a grid of devices; return the answer, and the cost of the cheapest that meets the goal.
+
+    It must meet it by a percent, by which numbers of one seed scatter: under hot-cold and cost-benefit 0, 4, 8, 12, 16
+    and 20 KiB of cache give 1.622, 1.596, 1.622, 1.601, 1.604 and 1.584.
+    """
     file, device = (
         folder / "trace.parquet",
         {"flash.channels": 2, "flash.chips_per_channel": 1, "flash.pages_per_block": 16},
@@ -119,7 +123,7 @@ def brute_force(workload: str, drive: str, folder: Path) -> tuple[coflash.Sizing
     }
     swept = coflash.sweep(found.scenario, grid, file, out=folder / "grid")
     pairs = zip(swept.points, swept.estimates("waf_host"), strict=True)
-    met = [point for point, waf in pairs if waf.mean is not None and waf.mean <= 1.6 and not point.refused]
+    met = [point for point, waf in pairs if waf.mean is not None and waf.mean <= 1.584 and not point.refused]
     price = number(f"cost {found.cost}").value
     return found, min((price((), point.jobs[0].scenario) or 0.0 for point in met), default=math.inf)
 
