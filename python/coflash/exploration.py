@@ -119,9 +119,8 @@ class Explored:
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Explored:
         """Read those of the core."""
-        failures = [Failure.of(failure) for failure in fields["failures"]]
-        faults = [(name, came) for name, came in fields["faults"]]
-        return cls(**{**fields, "failures": failures, "faults": faults})
+        lists = {"failures": [*map(Failure.of, fields["failures"])], "faults": [*map(tuple, fields["faults"])]}
+        return cls(**{**fields, **lists})
 
     def summary(self) -> str:
         """Say what was done, and how much that is of all."""

@@ -25,9 +25,6 @@ from coflash.cli.console import (
 from coflash.exploration import Failure, junit
 from coflash.files import atomic_write, kinds
 
-STATES_A_SECOND = 50
-"""More than are checked in a second: as many are planned for a time."""
-
 
 def explore(
     folder: Path,
@@ -117,8 +114,8 @@ def explore(
                 atomic_write.write_file(junit_file, junit([("all states", str(error), "")], "error"))
             raise
     speed = f"{found.states / (time.monotonic() - begun):,.1f} states a second"
-    console = errors() if json == STANDARD_OUTPUT else output()
-    say("\n\n".join([f"{found.summary()}\n{speed}", *map(_about, found.failures)]), console)
+    told = "\n\n".join([f"{found.summary()}\n{speed}", *map(_about, found.failures)])
+    say(told, errors() if json == STANDARD_OUTPUT else output())
     write_json(json, found.to_json())
     if junit_file is not None:
         atomic_write.write_file(junit_file, found.to_junit())
@@ -132,10 +129,9 @@ def _budget(points: str) -> tuple[int, float]:
         return int(points), math.inf
     count, unit = quantity(points)
     if unit != "ns":
-        raise CoflashError(
-            f'points: "{points}" was given; a number, such as "100", or a time, such as "10min", is allowed'
-        )
-    return int(count / 1e9 * STATES_A_SECOND), count / 1e9
+        raise CoflashError(f'points: "{points}" was given; a number, or a time such as "10min", is allowed')
+    # More than are checked in that time.
+    return int(count / 1e9 * 50), count / 1e9
 
 
 def _about(failure: Failure) -> str:
