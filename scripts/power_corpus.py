@@ -54,7 +54,7 @@ class Medium:
 _MOUNTED = "nbdfuse nbdcopy mount umount e2fsck debugfs"
 _PREPARE = f"{EXAMPLES}/ext4_power_cuts/prepare.sh"
 MEDIA = {
-    "raw": Medium("64MiB", "512B", 60),
+    "raw": Medium("64MiB", "512B", 100),
     # A mount of ext4 writes its superblock, which has two sectors, in place.
     "ext4": Medium("68MiB", "4KiB", 24, (f"FS=ext4 SIZE=64M {_PREPARE}",), f"mkfs.ext4 {_MOUNTED}"),
     "xfs": Medium("304MiB", "512B", 60, (f"FS=xfs SIZE=300M {_PREPARE}",), f"mkfs.xfs xfs_repair {_MOUNTED}"),
@@ -80,6 +80,8 @@ class Case:
     check: dict[str, str]
     module: str = ""
     """What it needs of Python."""
+    drive: tuple[str, ...] = ()
+    """The fault of the drive under which it shows, if it needs one."""
 
     def missing(self) -> list[str]:
         """List what it needs, and is not here."""
@@ -93,7 +95,8 @@ def cases() -> Iterator[Case]:
     python = f"exec {sys.executable} -S -E {POWER}"
     for name, disk in kinds.KINDS.items():
         run, check = ({each: f"{python}/kinds.py {name} {each} {act}" for each in both} for act in ("run", "check"))
-        yield Case(name, disk.run.__doc__ or "", disk.published, "raw", run, check)
+        drive = (disk.fault,) if disk.fault else ()
+        yield Case(name, disk.run.__doc__ or "", disk.published, "raw", run, check, drive=drive)
     for script, table, media in (("files.py", files.KINDS, ("ext4", "xfs")), ("stores.py", stores.KINDS, ("ext4",))):
         for name, kind in table.items():
             for medium in media:
@@ -138,7 +141,7 @@ def explored(case: Case, variant: str, folder: Path, points: int | None = None) 
     """Explore a program on the prepared device of a folder."""
     began, medium = time.monotonic(), MEDIA[case.medium]
     commands, points = (case.run[variant], case.check[variant]), points or medium.points
-    found = device.explore(None, folder, *commands, points=points, atomic=medium.atomic, seed=1)
+    found = device.explore(None, folder, *commands, points=points, atomic=medium.atomic, seed=1, faults=case.drive)
     return Outcome(found.states, found.failed, time.monotonic() - began)
 
 

@@ -163,15 +163,9 @@ def device_explore(
     folder: _Path,
     scenario: Scenario | None,
     size: str | None,
-    run: str,
-    check: str,
-    points: int,
-    atomic: str,
-    seed: int,
-    faults: list[str],
-    limit_s: float,
+    plan: tuple[str, str, int, int, str, int, list[str], float],
     jobs: int,
-    progress: Callable[[int, int, int], None] | None,
+    progress: Callable[[int, int, int], bool | None] | None,
 ) -> dict[str, Any]: ...
 def device_explore_again(folder: _Path, state: int) -> dict[str, Any]: ...
 def device_twin(session: _Path, progress: _Progress) -> RunResult: ...

@@ -241,12 +241,13 @@ def explore(
     *,
     size: str | None = None,
     points: int = 100,
+    runs: int = 1,
     atomic: str = "512B",
     seed: int = 0,
     faults: Iterable[str] = (),
     timeout_s: float = 600.0,
     jobs: int | None = None,
-    progress: Callable[[int, int, int], None] | None = None,
+    progress: Callable[[int, int, int], bool | None] | None = None,
 ) -> Explored:
     """Run a workload, and check the states in which power cuts may leave it. The device stays as it was.
 
@@ -261,22 +262,24 @@ def explore(
         check: The command of the check.
         size: The capacity of a new device.
         points: The number of states, beside those right after flushes and marks.
+        runs: How often the workload runs, each time with its requests answered in another order; the points are shared.
         atomic: The atomic write unit, a multiple of 512 bytes: a power cut keeps or loses each whole. A drive of one
             sector of 4 KiB has `4KiB`.
-        seed: It draws points and states.
-        faults: Faults, such as "write-error" or "write-error@17": the workload runs once more under each, and may fail.
+        seed: It draws the order of answers, and states.
+        faults: Faults, such as "write-error", "write-error@17" or "write-error@*": the workload runs with the fault at
+            four requests, at that one, or at 32, each time anew, and may fail.
         timeout_s: The time that the workload, and each check, may take.
         jobs: Checks at the same time. None: as many as there are processors.
-        progress: Called now and then with the number of states so far, of all states, and of failures.
+        progress: Called now and then with the number of states so far, of all states, and of failures. If it returns
+            False, the exploration ends, with what it has found.
 
     Raises:
         CoflashError: The device cannot be made or opened, the workload fails, or the check fails without a power cut.
         KeyboardInterrupt: Control-C was pressed.
     """
     core, jobs = None if scenario is None else Scenario.of(scenario).core, jobs or cores()
-    return Explored.of(
-        _core.device_explore(folder, core, size, run, check, points, atomic, seed, [*faults], timeout_s, jobs, progress)
-    )
+    plan = (run, check, points, runs, atomic, seed, [*faults], timeout_s)
+    return Explored.of(_core.device_explore(folder, core, size, plan, jobs, progress))
 
 
 @_on_unix

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -29,6 +28,7 @@ class Requested:
         answered_ns: When it was answered; None if it was not.
         mark: The last mark before it.
         torn: The ranges of bytes that are kept of it; empty if it is there, or lost, as a whole.
+        why: Why it may be lost, if it is: the flush that does not cover it, and what would.
     """
 
     number: int
@@ -40,6 +40,7 @@ class Requested:
     answered_ns: int | None
     mark: str | None
     torn: list[dict[str, int]]
+    why: str | None = None
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,6 @@ class Failure:
         fault: The fault under which the workload ran.
         flushes: Flushes before the cut.
         mark: The last mark before the cut.
-        cut: What lost power.
         ended: How the check ended.
         output: What the check wrote.
         lost: The fewest requests that must be lost for the failure, with all others there.
@@ -68,7 +68,6 @@ class Failure:
     fault: str | None
     flushes: int
     mark: str | None
-    cut: str
     ended: str
     output: str
     lost: list[Requested]
@@ -99,10 +98,11 @@ class Explored:
         states: States that were checked.
         failed: How many of them the check found wrong.
         failures: The first of those that are alike, at most ten in each run.
-        coverage: For each run its windows between two promises (`windows`), those of which each state was checked
-            (`exhausted`), or each without torn requests (`exhausted_untorn`), and the binary logarithm of the least
-            number of possible states (`possible_log2`). The first run is without a fault.
+        coverage: For each run its windows between two promises (`windows`), their shapes by kinds, sizes and numbers of
+            what is open (`shapes`), and those of which a state was checked (`shapes_checked`).
         faults: The faults of the other runs, and whether each came.
+        planned: States that were to be checked.
+        is_stopped: Whether it was stopped before.
     """
 
     changes: int
@@ -111,41 +111,35 @@ class Explored:
     states: int
     failed: int
     failures: list[Failure]
-    coverage: list[dict[str, float]]
+    coverage: list[dict[str, int]]
     faults: list[tuple[str, bool]] = field(default_factory=list)
+    planned: int = 0
+    is_stopped: bool = False
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Explored:
         """Read those of the core."""
-        failures = [Failure.of(failure) for failure in fields["failures"]]
-        faults = [(name, came) for name, came in fields["faults"]]
-        own = {name: fields[name] for name in ("changes", "flushes", "marks", "states", "failed", "coverage")}
-        return cls(**own, failures=failures, faults=faults)
-
-    @property
-    def possible(self) -> str:
-        """The number of possible states: as far as it can be counted, else a power of two below it."""
-        most = max((run["possible_log2"] for run in self.coverage), default=0.0)
-        log2 = most + math.log2(sum(2 ** (run["possible_log2"] - most) for run in self.coverage) or 1)
-        return f"{round(2**log2):,}" if log2 < 40 else f"at least 2^{math.floor(log2)}"
+        lists = {"failures": [*map(Failure.of, fields["failures"])], "faults": [*map(tuple, fields["faults"])]}
+        return cls(**{**fields, **lists})
 
     def summary(self) -> str:
         """Say what was done, and how much that is of all."""
-        windows, all_of, untorn = (
-            int(sum(run[name] for run in self.coverage)) for name in ("windows", "exhausted", "exhausted_untorn")
+        windows, shapes, checked = (
+            sum(run[name] for run in self.coverage) for name in ("windows", "shapes", "shapes_checked")
         )
         lines = [
-            f"{self.changes:,} changes, {self.flushes:,} flushes, {self.marks:,} marks; {self.states:,} states checked"
-            f" of {self.possible}, {self.failed:,} wrong",
-            f"coverage: of {windows:,} windows between two promises {all_of:,} with all states, {untorn:,} with all"
-            f" states without torn requests, {windows - all_of - untorn:,} drawn",
+            f"{self.changes:,} changes, {self.flushes:,} flushes, {self.marks:,} marks; {self.states:,} states checked,"
+            f" {self.failed:,} wrong",
+            f"coverage: {checked:,} of {shapes:,} shapes of what is open between two promises, in {windows:,} windows",
         ]
+        if self.is_stopped:
+            lines.append(f"interrupted after {self.states:,} of {self.planned:,} states")
         lines += [f"fault {name}: {'it came' if came else 'it never came'}" for name, came in self.faults]
         return "\n".join(lines)
 
     def to_json(self) -> str:
         """Return all findings as a document."""
-        return json.dumps({"coflash": __version__, **asdict(self), "possible": self.possible}, indent=2) + "\n"
+        return json.dumps({"coflash": __version__, **asdict(self)}, indent=2) + "\n"
 
     def to_junit(self) -> str:
         """Return a test suite in JUnit's format: one case for all states, and one for the failures that are alike."""

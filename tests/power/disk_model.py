@@ -1,19 +1,22 @@
 """A disk in memory that knows every state in which a power cut may leave it, by the order of its requests alone.
 
 A write with FUA is durable when it is answered, and covers no other one. A flush that is answered covers the writes
-that were answered before it arrived. Of all else that has arrived a cut leaves any sectors.
+that were answered before it arrived. Of all else that has arrived a cut leaves any sectors. Of two requests that were
+under way together either may lie above.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from nbd_disk import FLUSH, FUA, READ, SECTOR, Disk
 
-EXHAUSTIVE_MAX = 10
-"""Of up to this number of sectors every subset is a state; of more some are drawn."""
+STATES_MAX = 1024
+"""Of up to this number of states of a moment all are there; of more some are drawn."""
 
 
 @dataclass
@@ -24,6 +27,7 @@ class _Request:
     length: int
     sectors: dict[int, bytes]
     covers: list[_Request]
+    before: list[_Request]
     is_answered: bool = False
     is_durable: bool = False
 
@@ -31,12 +35,14 @@ class _Request:
 class DiskModel(Disk):
     """A disk whose requests are remembered."""
 
+    many = 6
+
     def __init__(self, contents: dict[int, bytes] | None = None) -> None:
         """Begin with contents by sector, by default blank."""
         self._contents = contents or {}
         self._arrived: list[_Request] = []
-        self._moments: list[list[tuple[int, bytes, bool]]] = []
-        """What has arrived at each moment, sector by sector, and whether it is durable."""
+        self._moments: list[dict[int, list[bytes | None]]] = []
+        """What a cut at each moment may leave in each sector; None: what was there before."""
 
     def another(self) -> Disk:
         """Return this one."""
@@ -45,8 +51,9 @@ class DiskModel(Disk):
     def _request(self, command: int, at: int, data: bytes, length: int, flags: int) -> tuple[int, bytes]:
         content = b"" if command in {READ, FLUSH} else data or bytes(length)
         sectors = {at + offset: content[offset : offset + SECTOR] for offset in range(0, len(content), SECTOR)}
-        covers = [each for each in self._arrived if each.is_answered] if command == FLUSH else []
-        self._arrived.append(_Request(command, flags, at, length, sectors, covers))
+        before = [each for each in self._arrived if each.is_answered]
+        covers = before if command == FLUSH else []
+        self._arrived.append(_Request(command, flags, at, length, sectors, covers, before))
         self._note()
         return len(self._arrived) - 1, b""
 
@@ -67,9 +74,16 @@ class DiskModel(Disk):
         return b"".join(now.get(request.at + offset, bytes(SECTOR)) for offset in range(0, request.length, SECTOR))
 
     def _note(self) -> None:
-        self._moments.append(
-            [(at, data, each.is_durable) for each in self._arrived for at, data in each.sectors.items()]
-        )
+        left: dict[int, list[_Request]] = {}
+        for each in self._arrived:
+            for at in each.sectors:
+                left.setdefault(at, []).append(each)
+        moment: dict[int, list[bytes | None]] = {}
+        for at, requests in left.items():
+            durable = [each for each in requests if each.is_durable]
+            moment[at] = [] if durable else [None]
+            moment[at] += [each.sectors[at] for each in requests if not any(each in other.before for other in durable)]
+        self._moments.append(moment)
 
     def uncut(self) -> dict[int, bytes]:
         """Return the contents without a cut."""
@@ -78,15 +92,14 @@ class DiskModel(Disk):
     def states(self, seed: int) -> Iterator[dict[int, bytes]]:
         """Yield what power cuts may leave, each state once."""
         draw, seen = random.Random(seed), set()
-        for arrived in self._moments:
-            # What a later durable write has replaced is in no state.
-            last = {at: place for place, (at, _, is_durable) in enumerate(arrived) if is_durable}
-            sectors = [each for place, each in enumerate(arrived) if place >= last.get(each[0], 0)]
-            loose = sum(not is_durable for _, _, is_durable in sectors)
-            every = range(1 << min(loose, EXHAUSTIVE_MAX))
-            for choice in every if loose <= EXHAUSTIVE_MAX else (draw.getrandbits(loose) for _ in every):
-                kept = iter(f"{choice:0{loose}b}")
-                left = {at: data for at, data, is_durable in sectors if is_durable or next(kept) == "1"}
-                if (state := frozenset(left.items())) not in seen:
-                    seen.add(state)
-                    yield self._contents | left
+        for moment in self._moments:
+            most = math.prod(len(left) for left in moment.values())
+            every: Iterable[tuple[bytes | None, ...]] = itertools.product(*moment.values())
+            if most > STATES_MAX:
+                every = (tuple(draw.choice(left) for left in moment.values()) for _ in range(STATES_MAX))
+            for contents in every:
+                left = zip(moment, contents, strict=True)
+                state = self._contents | {at: data for at, data in left if data is not None}
+                if (key := hash(frozenset(state.items()))) not in seen:
+                    seen.add(key)
+                    yield state

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import logs
+import schedules
 import trees
 from nbd_disk import Disk
 
@@ -20,6 +21,8 @@ class Kind(NamedTuple):
     run: Callable[[Disk, bool], None]
     check: Callable[[Disk, bool], str | None]
     published: str
+    fault: str = ""
+    """The fault of the drive under which it shows."""
 
 
 _BLOCK = "Linux, block/writeback_cache_control"
@@ -28,6 +31,8 @@ _OSDI94 = "Ganger and Patt, OSDI 1994"
 _ALICE = "Pillai et al., OSDI 2014"
 _DOUBLE = "MySQL manual, doublewrite buffer"
 _SQLITE = "SQLite, atomic commit"
+_FSYNCGATE = "Rebello et al., ATC 2020"
+_IRON = "Prabhakaran et al., SOSP 2005 (IRON)"
 
 KINDS = {
     "record-unflushed": Kind(logs.record_unflushed, logs.counted, "Chidambaram et al., SOSP 2013"),
@@ -54,9 +59,7 @@ KINDS = {
     "in-place": Kind(trees.in_place, trees.newest_whole, _DOUBLE),
     "copy-unflushed": Kind(trees.copy_unflushed, trees.newest_whole, _DOUBLE),
     "superblock-in-place": Kind(trees.superblock_in_place, trees.newest_whole, "LMDB, two meta pages"),
-    "superblock-unchecked": Kind(
-        trees.superblock_unchecked, trees.newest_by_number, "Prabhakaran et al., SOSP 2005 (IRON)"
-    ),
+    "superblock-unchecked": Kind(trees.superblock_unchecked, trees.newest_by_number, _IRON),
     "reuse-before-commit": Kind(trees.reuse_before_commit, trees.reuse_before_commit_check, "Linux, XFS: busy extents"),
     "trim-before-commit": Kind(
         trees.trim_before_commit, trees.trim_before_commit_check, "Linux, ext4: discard after commit"
@@ -65,6 +68,24 @@ KINDS = {
     "bitmap-after-pointer": Kind(trees.bitmap_after_pointer, trees.bitmap_after_pointer_check, _OSDI94),
     "two-owners": Kind(trees.two_owners, trees.two_owners_check, _OSDI94),
     "move-loses": Kind(trees.move_loses, trees.move_loses_check, _OSDI94),
+    "last-answer-alone": Kind(schedules.last_answer_alone, schedules.members, "Linux, device-mapper/log-writes"),
+    "stragglers": Kind(schedules.stragglers, schedules.members, "Linux, device-mapper/log-writes"),
+    "flush-by-the-clock": Kind(schedules.flush_by_the_clock, logs.counted, _NBD),
+    "overlapping": Kind(schedules.overlapping, schedules.versions, _NBD),
+    "trim-and-rewrite": Kind(schedules.trim_and_rewrite, schedules.in_turn, _NBD),
+    "forgotten-once": Kind(schedules.forgotten_once, schedules.many_counted, "Chidambaram et al., SOSP 2013"),
+    "zeroed-segment": Kind(schedules.zeroed_segment, schedules.zeroed_segment_check, "SQLite, write-ahead log"),
+    "half-checked-copy": Kind(schedules.half_checked_copy, schedules.half_checked_copy_check, _DOUBLE),
+    "needle": Kind(schedules.needle, schedules.needle_check, "Linux, ext4: journal_async_commit"),
+    "trusted-epoch": Kind(
+        schedules.trusted_epoch, schedules.trusted_epoch_check, "RocksDB wiki, recyclable log records"
+    ),
+    "newer-overwritten": Kind(trees.newer_overwritten, trees.newest_whole, "LMDB, two meta pages"),
+    "failed-flush": Kind(schedules.failed_flush, logs.counted, _FSYNCGATE, "flush-error"),
+    "failed-write": Kind(schedules.failed_write, logs.counted, _FSYNCGATE, "write-error"),
+    "no-room": Kind(schedules.no_room, schedules.no_room_check, _IRON, "full"),
+    "unread-count": Kind(schedules.unread_count, logs.counted, _IRON, "bad-sector"),
+    "block-given-away": Kind(schedules.block_given_away, schedules.given_away_check, "ydb, issue 7070", "stuck"),
 }
 
 if __name__ == "__main__":

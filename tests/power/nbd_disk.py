@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "python"))  # noqa: PTH118, PTH120 - it starts for each state
 
@@ -29,6 +30,9 @@ def page(number: int) -> bytes:
 class Disk:
     """A connection, by default to the device of `COFLASH_SOCKET`."""
 
+    many = 160
+    """The rounds of a program in which only one has a fault."""
+
     def __init__(self, path: str | None = None) -> None:
         """Connect."""
         self._path = path or os.environ["COFLASH_SOCKET"]
@@ -46,18 +50,36 @@ class Disk:
     def _done(
         self, command: int, at: int = 0, data: bytes = b"", *, length: int | None = None, fua: bool = False
     ) -> bytes:
+        return self.wait(self.send(command, at, data, length=length, fua=fua))
+
+    def send(
+        self, command: int, at: int = 0, data: bytes = b"", *, length: int | None = None, fua: bool = False
+    ) -> int:
+        """Send a request, and return its number."""
         number, message = self._request(command, at, data, len(data) if length is None else length, fua * FUA)
         self._transmit(message)
-        return self.wait(number)
+        return number
+
+    def comes_within(self, number: int, seconds: float) -> bool:
+        """Wait for the answer of a request, at most for a time; return whether it has come."""
+        until = time.monotonic() + seconds
+        while number not in self._answers and (left := until - time.monotonic()) > 0:
+            if self._client.has_answer(left):
+                self._next()
+        return number in self._answers
 
     def wait(self, number: int) -> bytes:
         """Wait for the answer of a request, and return its data."""
         while number not in self._answers:
-            answered, error, data = self._client.answer()
-            if error:
-                raise OSError(error, os.strerror(error))
-            self._answers[answered] = data
+            self._next()
         return self._answers.pop(number)
+
+    def _next(self) -> None:
+        """Take the next answer."""
+        answered, error, data = self._client.answer()
+        if error:
+            raise OSError(error, os.strerror(error))
+        self._answers[answered] = data
 
     def another(self) -> Disk:
         """Return another connection to the same device."""

@@ -56,6 +56,15 @@ def in_place(disk: Disk, right: bool) -> None:
         disk.receipt(number)
 
 
+def newer_overwritten(disk: Disk, right: bool) -> None:
+    """After a restart the newer of two superblocks is overwritten, and not the older one."""
+    for number in ROUNDS:
+        has_lost_count = number > 2 and not right
+        disk.write(home((number + has_lost_count) % 2), _whole(number))
+        disk.flush()
+        disk.receipt(number)
+
+
 def copy_unflushed(disk: Disk, right: bool) -> None:
     """The copy of a double write is not flushed before the page is overwritten in place."""
     for number in ROUNDS:

@@ -23,14 +23,25 @@ class Disk:
 
     def wait(self) -> bytes:
         """Send all, and wait for all answers; return the data of the last one. An error is an `OSError`."""
-        self._client.transmit(self._unsent)
-        self._unsent, data, failed = b"", b"", 0
+        self.transmit()
+        data, failed = b"", 0
         while self._client.sent:
             _, error, data = self._client.answer()
             failed = failed or error
         if failed:
             raise OSError(failed, os.strerror(failed))
         return data
+
+    def transmit(self) -> None:
+        """Send all."""
+        self._client.transmit(self._unsent)
+        self._unsent = b""
+
+    def await_answers(self, count: int) -> None:
+        """Send all, and wait for some answers."""
+        self.transmit()
+        for _ in range(count):
+            self._client.answer()
 
     def write(self, offset: int, data: bytes, flags: int = 0) -> None:
         """Write."""

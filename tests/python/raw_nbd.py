@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
 
@@ -60,6 +61,10 @@ class Client:
         assert magic == 0x67446698
         length = self.sent.pop(cookie)
         return cookie, error, b"" if error else self._receive(length)
+
+    def has_answer(self, within_s: float) -> bool:
+        """Waits for the next answer to begin, at most for a time."""
+        return bool(select.select([self._socket], [], [], within_s)[0])
 
     def ask(self, command: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> bytes:
         """Sends a request, and waits for its success."""

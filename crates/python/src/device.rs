@@ -7,7 +7,7 @@ use coflash_device::{
 };
 use explore::{AtomicUnit, Exploration, Explored};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBool, PyBytes};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -186,22 +186,22 @@ pub(crate) fn device_twin(
     })
 }
 
-/// Have an exploration report to Python, which may end it by an exception.
+/// Have an exploration report to Python, which may stop it by `False`, and end it by an exception.
 fn reporting(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
     work: impl FnOnce(&mut dyn FnMut(&Explored) -> bool) -> Result<Explored, DeviceError> + Send,
 ) -> PyResult<Py<PyAny>> {
     let (done, raised) = py.detach(|| {
-        let mut raised = None;
+        let mut raised: Option<PyErr> = None;
         let done = work(&mut |explored| {
-            let told = Python::attach(|py| {
+            let told: PyResult<bool> = Python::attach(|py| {
                 py.check_signals()?;
                 let Explored { states, planned, failed, .. } = *explored;
-                progress.map(|call| call.call1(py, (states, planned, failed))).transpose()
+                let told = progress.map(|call| call.call1(py, (states, planned, failed))).transpose()?;
+                Ok(told.is_none_or(|told| !told.bind(py).is(PyBool::new(py, false))))
             });
-            raised = raised.take().or(told.err());
-            raised.is_none()
+            told.map_err(|error| raised = Some(error)).unwrap_or(false)
         });
         (done, raised)
     });
@@ -210,30 +210,27 @@ fn reporting(
     Ok(object(py, &found)?.unbind())
 }
 
-/// Explore the states of a workload. `plan` has the fields of an `Exploration`.
+/// The commands of an exploration, the numbers of its states and runs, the atomic unit, the seed, the faults, the limit in seconds.
+type Plan = (String, String, u32, usize, String, u64, Vec<String>, f64);
+
+/// Explore the states of a workload.
 #[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "the options of a command")]
 pub(crate) fn device_explore(
     py: Python<'_>,
     folder: PathBuf,
     scenario: Option<&Scenario>,
     size: Option<&str>,
-    run: String,
-    check: String,
-    points: u32,
-    atomic: &str,
-    seed: u64,
-    faults: Vec<String>,
-    limit_s: f64,
+    plan: Plan,
     jobs: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Py<PyAny>> {
+    let (run, check, points, runs, atomic, seed, faults, limit_s) = plan;
     let size = size.map(str::parse).transpose().map_err(|error| refused(format!("size: {error}")))?;
     let atomic: AtomicUnit = atomic.parse().map_err(|error| refused(format!("atomic: {error}")))?;
     let limit = Duration::try_from_secs_f64(limit_s).ok().filter(|limit| !limit.is_zero());
     let limit =
         limit.ok_or_else(|| refused(format!("timeout: {limit_s} was given; seconds above 0 are allowed")))?;
-    let plan = Exploration { run, check, points, atomic, seed, faults, limit };
+    let plan = Exploration { run, check, points, runs: runs.max(1), atomic, seed, faults, limit };
     let (folder, scenario) = (Folder::new(&folder), scenario.map(|scenario| &scenario.0));
     reporting(py, progress.as_ref(), |report| explore::explore(&folder, scenario, size, &plan, jobs, report))
 }

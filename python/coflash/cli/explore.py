@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import time
@@ -11,7 +12,7 @@ import typer
 from rich.progress import Progress
 
 from coflash import device
-from coflash._core import CoflashError
+from coflash._core import CoflashError, quantity
 from coflash.cli.console import (
     STANDARD_OUTPUT,
     check_json,
@@ -32,7 +33,7 @@ def explore(
     scenario: str | None = None,
     assignments: list[str] | None = None,
     size: str | None = None,
-    points: int = 100,
+    points: str = "100",
     atomic: str = "512B",
     seed: int = 0,
     faults: list[str] | None = None,
@@ -54,32 +55,45 @@ def explore(
         scenario: `[SCENARIO]` A built-in scenario ('coflash scenario list'), or a TOML file. Default: that of the
             device in DIR.
         size: `--size` The capacity of a new device, such as 64MiB.
-        points: `--points 0..` Number of states, besides those right after flushes and marks.
+        points: `--points N|TIME` Number of states, besides those right after flushes and marks; or the time for the
+            checks, such as 10min.
         atomic: `--atomic SIZE` What a power cut keeps or loses whole, a multiple of 512B.
         seed: `--seed 0..` Seed of the states.
-        faults: `--fault KIND[@N]` Run the workload once more with a fault at its Nth read, write or flush: read-error,
-            write-error, flush-error, bad-sector, stuck or full.
+        faults: `--fault KIND[@N|@*]` Run the workload four more times, each with a fault at another read, write or
+            flush: read-error, write-error, flush-error, bad-sector, stuck or full; once at the Nth; or up to 32 times.
         timeout: `--timeout SECONDS` The time that the workload, and each check, may take.
         junit_file: `--junit FILE` Write the findings as JUnit's XML.
         state: `--state N 1..` Only make state N of the last exploration again, and keep it.
     """
-    # What they begin ends with them.
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    stopped: list[int] = []
+
+    def stop(number: int, _: object) -> None:
+        # What the commands begin ends with them, and what was found is told.
+        stopped.append(128 + number)
+        if state is not None:
+            sys.exit(stopped[0])
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
     if state is not None:
         place, failure = device.explore_again(folder, state)
         say(_about(failure) if failure else f"state {state} is right\n  look: {place}/look.sh")
         raise typer.Exit(int(failure is not None))
     if run is None or check is None:
-        msg = f"{'--check' if run else '--run'} is missing: the commands of the workload and of the check are necessary"
-        raise CoflashError(msg)
+        raise CoflashError(f"{'--check' if run else '--run'} is missing: the workload and the check are necessary")
     check_json(json)
     if junit_file is not None:
         atomic_write.check_file(junit_file, kinds.JUNIT)
     chosen = None if scenario is None else scenario_with(scenario, assignments)
     begun = time.monotonic()
+    count, until = _budget(points)
     with Progress(console=errors(), transient=True, disable=not errors().is_terminal) as bars:
         bar = bars.add_task("states", total=None)
+
+        def go_on(done: int, states: int, _wrong: int) -> bool:
+            bars.update(bar, completed=done, total=states or None)
+            return not stopped and (not states or time.monotonic() < begun + until)
+
         try:
             found = device.explore(
                 chosen,
@@ -87,26 +101,37 @@ def explore(
                 run,
                 check,
                 size=size,
-                points=points,
+                points=count,
                 atomic=atomic,
                 seed=seed,
                 faults=faults or [],
                 timeout_s=timeout,
                 jobs=workers,
-                progress=lambda done, states, _: bars.update(bar, completed=done, total=states or None),
+                progress=go_on,
             )
         except CoflashError as error:
             if junit_file is not None:
                 atomic_write.write_file(junit_file, junit([("all states", str(error), "")], "error"))
             raise
     speed = f"{found.states / (time.monotonic() - begun):,.1f} states a second"
-    console = errors() if json == STANDARD_OUTPUT else output()
-    say("\n\n".join([f"{found.summary()}\n{speed}", *map(_about, found.failures)]), console)
+    told = "\n\n".join([f"{found.summary()}\n{speed}", *map(_about, found.failures)])
+    say(told, errors() if json == STANDARD_OUTPUT else output())
     write_json(json, found.to_json())
     if junit_file is not None:
         atomic_write.write_file(junit_file, found.to_junit())
-    if found.failed:
-        raise typer.Exit(1)
+    if stopped or found.failed:
+        raise typer.Exit(stopped[0] if stopped else 1)
+
+
+def _budget(points: str) -> tuple[int, float]:
+    """Return how many states are planned, and the time for them in seconds."""
+    if points.isdigit():
+        return int(points), math.inf
+    count, unit = quantity(points)
+    if unit != "ns":
+        raise CoflashError(f'points: "{points}" was given; a number, or a time such as "10min", is allowed')
+    # More than are checked in that time.
+    return int(count / 1e9 * 50), count / 1e9
 
 
 def _about(failure: Failure) -> str:

@@ -5,6 +5,7 @@
 
 use crate::export::Exported;
 use crate::folder::{DeviceError, Folder};
+use crate::lines::Lines;
 use crate::loss::Loss;
 use coflash_media::Side;
 use coflash_store::Info;
@@ -13,20 +14,16 @@ use serde::de::DeserializeOwned;
 use std::fs::{self, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-const LINE_BYTES: usize = 4096;
 /// A description has the scenario.
 const ANSWER_BYTES: u64 = 128 << 10;
-/// Clients that may be silent; one more, and the first of them has to go.
-const CLIENTS_MAX: usize = 64;
 
 /// The socket, in the folder of the device. The container's lock says that no other server uses it.
 pub(crate) struct Control {
-    listener: UnixListener,
+    lines: Lines,
     path: PathBuf,
-    clients: Vec<Client>,
 }
 
 impl Control {
@@ -34,17 +31,12 @@ impl Control {
     pub(crate) fn bind(folder: &Folder, is_read_only: bool) -> Result<Option<Self>, DeviceError> {
         let path = folder.join("control");
         let bind = || {
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-            let listener = UnixListener::bind(&path)?;
+            let lines = Lines::bind(&path)?;
             fs::set_permissions(&path, Permissions::from_mode(0o600))?;
-            listener.set_nonblocking(true)?;
-            Ok(listener)
+            Ok(lines)
         };
         match bind() {
-            Ok(listener) => Ok(Some(Self { listener, path, clients: Vec::new() })),
+            Ok(lines) => Ok(Some(Self { lines, path })),
             Err(_) if is_read_only => Ok(None),
             Err(problem) => Err(DeviceError::Io { path, problem }),
         }
@@ -52,39 +44,7 @@ impl Control {
 
     /// Run the commands that have come. It waits for no client.
     pub(crate) fn serve(&mut self, disk: &Exported) {
-        while let Ok((stream, _)) = self.listener.accept() {
-            if stream.set_nonblocking(true).is_ok() {
-                self.clients.push(Client { stream, line: Vec::new() });
-            }
-        }
-        self.clients.drain(..self.clients.len().saturating_sub(CLIENTS_MAX));
-        self.clients.retain_mut(|client| client.stays(disk));
-    }
-}
-
-/// A client, and what it has sent of its command.
-struct Client {
-    stream: UnixStream,
-    line: Vec<u8>,
-}
-
-impl Client {
-    /// Run its command if it is there. Returns whether it may yet come.
-    fn stays(&mut self, disk: &Exported) -> bool {
-        let mut bytes = [0; LINE_BYTES];
-        match self.stream.read(&mut bytes) {
-            Ok(count) => {
-                self.line.extend(&bytes[..count]);
-                if count > 0 && self.line.len() < LINE_BYTES && !self.line.contains(&b'\n') {
-                    return true;
-                }
-                let answer = run(String::from_utf8_lossy(&self.line).trim(), disk);
-                // A client that has disconnected needs no answer.
-                let _ = writeln!(self.stream, "{answer}");
-                false
-            }
-            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
-        }
+        self.lines.serve(|line| run(line, disk));
     }
 }
 

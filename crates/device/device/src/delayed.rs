@@ -16,37 +16,31 @@ pub(crate) struct PendingAnswer {
 }
 
 /// Answers that wait for their moments.
-pub(crate) struct Delayed<T> {
-    waiting: Mutex<Waiting<T>>,
+#[derive(Default)]
+pub(crate) struct Delayed {
+    waiting: Mutex<Waiting>,
     changed: Condvar,
 }
 
-struct Waiting<T> {
+#[derive(Default)]
+struct Waiting {
     /// By moment; the number keeps the order of equal ones.
-    requests: BTreeMap<(Instant, u64), T>,
+    requests: BTreeMap<(Instant, u64), PendingAnswer>,
     number: u64,
     /// Requests whose moment the timeline does not know yet, by the number under which they were served.
-    unknown: BTreeMap<u16, (Due, T)>,
+    unknown: BTreeMap<u16, (Due, PendingAnswer)>,
     owner: u16,
     is_stopped: bool,
 }
 
-impl<T> Default for Delayed<T> {
-    fn default() -> Self {
-        let (requests, unknown) = (BTreeMap::new(), BTreeMap::new());
-        let waiting = Waiting { requests, number: 0, unknown, owner: NOBODY, is_stopped: false };
-        Self { waiting: Mutex::new(waiting), changed: Condvar::new() }
-    }
-}
-
-impl<T> Waiting<T> {
-    fn answer_at(&mut self, due: Instant, request: T) {
+impl Waiting {
+    fn answer_at(&mut self, due: Instant, request: PendingAnswer) {
         self.requests.insert((due, self.number), request);
         self.number += 1;
     }
 }
 
-impl<T> Delayed<T> {
+impl Delayed {
     /// A number for the next request.
     pub(crate) fn number(&self) -> u16 {
         let mut waiting = lock(&self.waiting);
@@ -59,14 +53,8 @@ impl<T> Delayed<T> {
         owner
     }
 
-    /// Hold back an answer until a moment.
-    pub(crate) fn hold_until(&self, due: Instant, request: T) {
-        lock(&self.waiting).answer_at(due, request);
-        self.changed.notify_one();
-    }
-
     /// Hold back the answer of a request that was served under a number.
-    pub(crate) fn hold(&self, owner: u16, due: Due, clock: Clock, request: T) {
+    pub(crate) fn hold(&self, owner: u16, due: Due, clock: Clock, request: PendingAnswer) {
         let mut waiting = lock(&self.waiting);
         if due.awaited == 0 {
             waiting.answer_at(clock.moment(due.at), request);
@@ -92,7 +80,7 @@ impl<T> Delayed<T> {
     }
 
     /// Take all requests; they are held no longer.
-    pub(crate) fn take(&self) -> Vec<T> {
+    pub(crate) fn take(&self) -> Vec<PendingAnswer> {
         let Waiting { requests, unknown, .. } = &mut *lock(&self.waiting);
         let unknown = std::mem::take(unknown).into_values().map(|(_, request)| request);
         std::mem::take(requests).into_values().chain(unknown).collect()
@@ -100,7 +88,7 @@ impl<T> Delayed<T> {
 
     /// Pass the requests to `answer` at their moments, until [`stop`](Self::stop) is called and none is left. `tick` does
     /// the work that is due and returns the moment of the next event.
-    pub(crate) fn run(&self, tick: impl Fn() -> Option<Instant>, answer: impl Fn(T)) {
+    pub(crate) fn run(&self, tick: impl Fn() -> Option<Instant>, answer: impl Fn(PendingAnswer)) {
         loop {
             let (number, owner, unknown) = {
                 let waiting = lock(&self.waiting);

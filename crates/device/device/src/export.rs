@@ -43,7 +43,7 @@ pub(crate) struct Exported {
     pub(crate) connections: Connections,
     shape: Shape,
     /// Answers that wait for their moment, if time is emulated.
-    delayed: Option<Delayed<PendingAnswer>>,
+    delayed: Option<Delayed>,
     load: LoadMeter,
     problems: Mutex<Problems>,
     synced: Mutex<Instant>,

@@ -2,8 +2,7 @@
 
 use crate::folder::{DeviceError, Folder};
 use crate::recorder::Recorder;
-use crate::session::{Cut, Session};
-use coflash_media::Contents;
+use crate::session::Session;
 use coflash_scenario::Scenario;
 use coflash_store::{Disk, Disks, Overlay, Store};
 use std::io;
@@ -28,21 +27,9 @@ pub(crate) fn over<'d>(folder: &Folder, below: Disks<Shared<'d>>) -> Result<Laye
 pub(crate) fn power_on<'d>(
     folder: &Folder,
     disks: Disks<Shared<'d>>,
-    cut: impl FnOnce(&Scenario) -> Option<Cut>,
 ) -> Result<(Powered<'d>, Scenario), DeviceError> {
     let (store, found) = Store::open(disks).map_err(|problem| folder.unusable(problem))?;
     let scenario = Scenario::from_toml(&store.format().scenario)?;
-    Ok((started(folder, scenario.clone(), store, &found, cut(&scenario))?, scenario))
-}
-
-/// Power on what a store has.
-pub(crate) fn started<'d>(
-    folder: &Folder,
-    scenario: Scenario,
-    store: Store<Shared<'d>>,
-    found: &Contents,
-    cut: Option<Cut>,
-) -> Result<Powered<'d>, DeviceError> {
-    let session = Session::start(scenario, store, Some(found), Recorder::to(io::sink()), cut);
-    session.map_err(|problem| folder.unusable(problem))
+    let session = Session::start(scenario.clone(), store, Some(&found), Recorder::to(io::sink()), None);
+    Ok((session.map_err(|problem| folder.unusable(problem))?, scenario))
 }

@@ -33,6 +33,7 @@ mod export;
 mod folder;
 mod info;
 mod layers;
+mod lines;
 mod live;
 mod load;
 mod lock;

@@ -152,7 +152,7 @@ impl Machine {
         let Some(session) = self.session.as_mut() else { return Ok(Vec::new()) };
         let files = session.store().files();
         let layer = over(&self.folder, shared(&files))?;
-        let (mut found, _) = power_on(&self.folder, shared(&layer), |_| None)?;
+        let (mut found, _) = power_on(&self.folder, shared(&layer))?;
         let mut read = |range: &Range<u64>| {
             bytes_left = bytes_left.checked_sub(range.end - range.start)?;
             let mut data = vec![0; (range.end - range.start) as usize];

@@ -7,12 +7,13 @@
 //! - FUA covers its own change, once that is answered. On a read it covers nothing.
 //! - Of a change that is not covered a cut leaves any part, in whole atomic units.
 //! - Where two changes overlap, the one that arrived after the answer of the other lies above it. Two that were under way
-//!   together land in either order.
+//!   together land in either order, covered or not, until a read of their place has settled which one lies above.
 //! - A failed request is never covered.
 
 use coflash_base::Time;
 use coflash_nbd::{Command, Request};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// The number of a request in its [`Log`].
@@ -46,12 +47,20 @@ pub fn change(request: &Request, page_bytes: u64) -> Option<(Kind, Range<u64>)> 
 }
 
 /// A moment: its place among all arrivals, answers and marks, and its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Moment {
     /// Its place.
     pub event: usize,
     /// Its time, in nanoseconds since power on.
     pub ns: u64,
+}
+
+/// What happens at a moment.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+enum Event {
+    Arrival(Id),
+    Answer(Id),
+    Mark,
 }
 
 /// A request that changes data, or a flush.
@@ -71,8 +80,8 @@ pub struct Entry {
     pub answered: Option<Moment>,
     /// Whether that was an error.
     pub failed: bool,
-    /// Its place in the order of service: after the end of all, the latest one is seen.
-    pub turn: usize,
+    /// When a read has shown whether it lies above what was under way together with it.
+    pub settled: Option<usize>,
     /// The place of a write's data in the file of the record.
     pub place: u64,
 }
@@ -102,6 +111,12 @@ impl Entry {
         other.answered.is_some_and(|answered| answered.event < self.arrived.event)
     }
 
+    /// Whether it changes bytes that the other one changes, too.
+    #[must_use]
+    pub fn overlaps(&self, range: &Range<u64>) -> bool {
+        self.is_change() && self.offset < range.end && range.start < self.end()
+    }
+
     fn answered_well(&self) -> Option<usize> {
         self.answered.filter(|_| !self.failed).map(|answered| answered.event)
     }
@@ -116,47 +131,73 @@ pub struct Mark {
     pub text: String,
 }
 
-/// The requests of a run in the order of their arrival, and its marks.
+/// The requests of a run in the order of their arrival, in which they are served, and its marks.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Log {
     /// The requests.
     pub entries: Vec<Entry>,
     /// The marks.
     pub marks: Vec<Mark>,
-    events: usize,
-    turns: usize,
+    events: Vec<Event>,
+    /// The changes that overlap one that was under way together with them.
+    rivals: BTreeSet<Id>,
+    #[serde(skip)]
+    under_way: Vec<Id>,
 }
 
+/// The most rivals that are durable and may yet change places.
+const RIVALS_MAX: usize = 4;
+
 impl Log {
-    fn moment(&mut self, now: Time) -> Moment {
-        self.events += 1;
-        Moment { event: self.events - 1, ns: now.ns }
+    fn moment(&mut self, now: Time, event: Event) -> Moment {
+        self.events.push(event);
+        Moment { event: self.events.len() - 1, ns: now.ns }
     }
 
     /// Note that a request has come.
     pub fn arrives(&mut self, now: Time, kind: Kind, offset: u64, length: u64, fua: bool) -> Id {
-        let arrived = self.moment(now);
-        let entry =
-            Entry { kind, offset, length, fua, arrived, answered: None, failed: false, turn: 0, place: 0 };
+        let id = self.entries.len();
+        let arrived = self.moment(now, Event::Arrival(id));
+        let (answered, failed, settled) = (None, false, None);
+        let entry = Entry { kind, offset, length, fua, arrived, answered, failed, settled, place: 0 };
+        if entry.is_change() {
+            let is_rival = |&other: &Id| self.entries[other].overlaps(&entry.range());
+            let rivals: Vec<Id> = self.under_way.iter().copied().filter(is_rival).collect();
+            let own = rivals.first().map(|_| id);
+            self.rivals.extend(rivals.into_iter().chain(own));
+            self.under_way.push(id);
+        }
         self.entries.push(entry);
-        self.entries.len() - 1
-    }
-
-    /// Note that a request is being served.
-    pub fn is_served(&mut self, id: Id) {
-        self.turns += 1;
-        self.entries[id].turn = self.turns;
+        id
     }
 
     /// Note that a request is answered, before its client learns of it.
     pub fn is_answered(&mut self, now: Time, id: Id, failed: bool) {
-        let answered = self.moment(now);
+        let answered = self.moment(now, Event::Answer(id));
         (self.entries[id].answered, self.entries[id].failed) = (Some(answered), failed);
+        self.under_way.retain(|&other| other != id);
+    }
+
+    /// Note that a range is read.
+    pub fn is_read(&mut self, range: &Range<u64>) {
+        for &id in &self.rivals {
+            let entry = &self.entries[id];
+            let is_changing =
+                self.under_way.iter().any(|&other| self.entries[other].overlaps(&entry.range()));
+            if entry.overlaps(range) && !is_changing {
+                self.entries[id].settled.get_or_insert(self.events.len());
+            }
+        }
+    }
+
+    /// Whether a change overlaps one that was under way together with it.
+    pub(crate) fn is_rival(&self, id: Id) -> bool {
+        self.rivals.contains(&id)
     }
 
     /// Note a mark.
     pub fn mark(&mut self, now: Time, text: String) {
-        let at = self.moment(now);
+        let at = self.moment(now, Event::Mark);
         self.marks.push(Mark { at, text });
     }
 
@@ -169,56 +210,55 @@ impl Log {
     /// The windows of a run, in order.
     #[must_use]
     pub fn windows(&self) -> Vec<Window> {
-        enum Event {
-            Nothing,
-            Arrival(Id),
-            Answer(Id),
-            Mark,
-        }
-        let mut events: Vec<Event> = (0..self.events).map(|_| Event::Nothing).collect();
-        for (id, entry) in self.entries.iter().enumerate() {
-            events[entry.arrived.event] = Event::Arrival(id);
-            if let Some(answered) = entry.answered {
-                events[answered.event] = Event::Answer(id);
-            }
-        }
-        self.marks.iter().for_each(|mark| events[mark.at.event] = Event::Mark);
-        let (mut windows, mut window) = (Vec::new(), Window { is_told: true, ..Window::default() });
-        let begin = |windows: &mut Vec<Window>, window: &mut Window, is_told, covered| {
-            let next = Window { covered, is_told, ..window.clone() };
-            windows.push(std::mem::replace(window, next));
-        };
-        for event in events {
-            match event {
-                Event::Arrival(id) if self.entries[id].is_change() => window.open.push(id),
+        let mut windows = vec![Window { is_told: true, ..Window::default() }];
+        let (mut open, mut come, mut loose) = (BTreeSet::new(), 0, Vec::new());
+        for (event, &what) in self.events.iter().enumerate() {
+            let window = windows.last_mut().expect("there is one");
+            let mut next =
+                Window { is_told: true, flushes: window.flushes, marks: window.marks, ..Window::default() };
+            match what {
+                Event::Arrival(id) => {
+                    come = id + 1;
+                    window.came.end = come;
+                    if self.entries[id].is_change() {
+                        open.insert(id);
+                    }
+                    continue;
+                }
                 Event::Answer(id) => {
                     let Entry { kind, fua, arrived, failed, .. } = self.entries[id];
-                    let is_flush = kind == Kind::Flush;
-                    if failed || !(is_flush || fua) {
-                        continue;
-                    }
-                    let is_covered = |&other: &Id| match is_flush {
-                        true => {
-                            self.entries[other].answered_well().is_some_and(|event| event < arrived.event)
-                        }
-                        false => other == id,
+                    next.is_told = kind == Kind::Flush;
+                    next.flushes += usize::from(next.is_told);
+                    let is_covered = |&other: &Id| {
+                        self.entries[other].answered_well().is_some_and(|event| event < arrived.event)
                     };
-                    let (mut covered, open): (Vec<Id>, Vec<Id>) =
-                        window.open.iter().partition(|id| is_covered(id));
-                    covered.sort_by_key(|&id| self.entries[id].turn);
-                    begin(&mut windows, &mut window, is_flush, covered);
-                    window.flushes += usize::from(is_flush);
-                    window.open = open;
+                    match (failed, next.is_told) {
+                        (false, true) => next.covered = open.iter().copied().filter(is_covered).collect(),
+                        (false, false) if fua => next.covered = vec![id],
+                        _ => continue,
+                    }
                 }
-                Event::Mark => {
-                    begin(&mut windows, &mut window, true, Vec::new());
-                    window.marks += 1;
-                }
-                Event::Nothing | Event::Arrival(_) => {}
+                Event::Mark => next.marks += 1,
             }
+            for id in &next.covered {
+                open.remove(id);
+            }
+            loose.extend(next.covered.iter().copied().filter(|&id| self.is_rival(id)));
+            loose.retain(|&id: &Id| self.entries[id].settled.is_none_or(|settled| settled > event));
+            loose.drain(..loose.len().saturating_sub(RIVALS_MAX));
+            next.loose.clone_from(&loose);
+            next.came = come..come;
+            windows.push(next);
         }
-        windows.push(window);
         windows
+    }
+
+    /// The changes that have come by the end of the last of some windows and are not durable, in the order of arrival.
+    #[must_use]
+    pub fn open(&self, windows: &[Window]) -> BTreeSet<Id> {
+        let mut open = BTreeSet::new();
+        windows.iter().for_each(|window| window.advance(self, &mut open));
+        open
     }
 }
 
@@ -231,8 +271,20 @@ pub struct Window {
     pub marks: usize,
     /// Whether it begins where the world learns something: at the start, at the answer of a flush, at a mark.
     pub is_told: bool,
-    /// The changes that its begin has made durable, in the order of service.
+    /// The changes that its begin has made durable, in the order of arrival.
     pub covered: Vec<Id>,
-    /// The changes that have come by its end and are not durable, in the order of arrival.
-    pub open: Vec<Id>,
+    /// Durable changes of which it is not settled which one lies above the other: the last few.
+    pub loose: Vec<Id>,
+    /// The requests that have come in it.
+    pub came: Range<Id>,
+}
+
+impl Window {
+    /// Go on from what was open at the end of the window before.
+    pub fn advance(&self, log: &Log, open: &mut BTreeSet<Id>) {
+        for id in &self.covered {
+            open.remove(id);
+        }
+        open.extend(self.came.clone().filter(|&id| log.entries[id].is_change()));
+    }
 }

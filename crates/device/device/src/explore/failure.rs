@@ -1,9 +1,11 @@
 //! A failure: the requests that it takes, and the folder with its device.
 
-use super::check::{Checker, Verdict};
+use super::check::Checker;
+use super::commands::Ended;
 use super::plan::Planned;
+use super::states::State;
 use crate::folder::DeviceError;
-use crate::order::{Id, Kind};
+use crate::order::{Entry, Id, Kind};
 use coflash_store::{Disk, Disks};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -33,6 +35,8 @@ pub struct Requested {
     pub mark: Option<String>,
     /// The ranges that are kept of a torn one.
     pub torn: Vec<Range<u64>>,
+    /// Why it may be lost, if it is.
+    pub why: Option<String>,
 }
 
 impl std::fmt::Display for Requested {
@@ -52,7 +56,7 @@ impl std::fmt::Display for Requested {
             let of = if number == 0 { "; torn, of it is kept:" } else { "," };
             write!(f, "{of} {} bytes at {}", range.end - range.start, range.start)?;
         }
-        Ok(())
+        self.why.as_ref().map_or(Ok(()), |why| write!(f, "; {why}"))
     }
 }
 
@@ -69,8 +73,6 @@ pub struct Failed {
     pub flushes: usize,
     /// The last mark before the cut.
     pub mark: Option<String>,
-    /// What lost power.
-    pub cut: String,
     /// How the check ended.
     pub ended: String,
     /// What the check wrote.
@@ -106,9 +108,8 @@ impl Failed {
 
     fn words(&self) -> String {
         let alike = if self.count > 1 { format!(" and {} alike", self.count - 1) } else { String::new() };
-        let mut text = format!("state {}{alike}: {}", self.state, self.cut);
         let flushes = if self.flushes == 1 { "flush" } else { "flushes" };
-        let _ = write!(text, " after {} {flushes}", self.flushes);
+        let mut text = format!("state {}{alike}: power was cut after {} {flushes}", self.state, self.flushes);
         if let Some(mark) = &self.mark {
             let _ = write!(text, " and the mark \"{mark}\"");
         }
@@ -152,7 +153,31 @@ impl Checker<'_> {
             answered_ns: entry.answered.map(|answered| answered.ns),
             mark: before.map(|mark| mark.text.clone()),
             torn: kept.cloned().unwrap_or_default(),
+            why: None,
         }
+    }
+
+    /// Why a request may be lost, and what would cover it.
+    fn why(&self, state: &State, id: Id) -> String {
+        let (entries, entry) = (&self.record.log.entries, &self.record.log.entries[id]);
+        let Some(answered) = entry.answered.filter(|_| id < state.come) else {
+            return if id < state.come { "it was never answered" } else { "it came after the cut" }
+                .to_owned();
+        };
+        if entry.failed {
+            let fault = self.record.fault.as_ref().map(|(fault, _)| format!(", by the fault {fault}"));
+            return format!("it failed{}", fault.unwrap_or_default());
+        }
+        let is_early = |flush: &&Entry| {
+            flush.kind == Kind::Flush && flush.arrived < answered && flush.answered > Some(entry.arrived)
+        };
+        let why =
+            entries.iter().find(is_early).map_or("no flush covers it before the cut".to_owned(), |flush| {
+                let [sent, came] = [flush.arrived, answered].map(|moment| moment.ns as f64 / 1e6);
+                format!("the flush sent at {sent:.3} ms does not cover it: its answer came at {came:.3} ms")
+            });
+        let next = entries.iter().position(|next| next.is_change() && next.arrived > answered);
+        format!("{why}; a flush before request {} would cover it", next.unwrap_or(entries.len()) + 1)
     }
 
     /// Keep a failure: its device as at power on after the cut, what the check wrote, and the requests that it takes.
@@ -160,24 +185,23 @@ impl Checker<'_> {
         &self,
         planned: &Planned,
         number: usize,
-        verdict: &Verdict,
+        ended: &Ended,
         lost: &[Id],
         kept: &[Id],
     ) -> Result<Failed, DeviceError> {
         let [(_, flushes), _, (_, mark)] = self.environment(planned, number);
-        let requested = |ids: &[Id]| ids.iter().map(|&id| self.requested(planned, id)).collect();
+        let why = |&id| Requested { why: Some(self.why(&planned.state, id)), ..self.requested(planned, id) };
         let failed = Failed {
             state: number,
             count: 1,
-            fault: self.record.fault.clone(),
+            fault: self.record.fault.clone().map(|(fault, _)| fault),
             flushes: flushes.parse().unwrap_or_default(),
             mark: Some(mark).filter(|mark| !mark.is_empty()),
-            cut: verdict.cuts.as_ref().map(ToString::to_string).unwrap_or_default(),
-            ended: verdict.ended.story(self.commands.limit()),
-            output: verdict.ended.output.clone(),
-            lost: requested(lost),
-            kept: requested(kept),
-            reordered: super::plan::in_service(&self.record.log, &planned.state.order) != planned.state.order,
+            ended: ended.story(self.commands.limit()),
+            output: ended.output.clone(),
+            lost: lost.iter().map(why).collect(),
+            kept: kept.iter().map(|&id| self.requested(planned, id)).collect(),
+            reordered: planned.state.order.is_some(),
             folder: self.folder.join("failures").join(format!("{number:06}")),
             story: String::new(),
         }
@@ -195,14 +219,14 @@ impl Checker<'_> {
         &self,
         planned: &Planned,
         number: usize,
-        verdict: &Verdict,
+        ended: &Ended,
     ) -> Result<(), DeviceError> {
         let folder = self.folder.join("states").join(format!("{number:06}"));
-        self.write(planned, number, &folder, &format!("state {number} is right\n{}", verdict.ended.output))
+        self.write(planned, number, &folder, &format!("state {number} is right\n{}", ended.output))
     }
 
     fn write(&self, planned: &Planned, number: usize, place: &Path, text: &str) -> Result<(), DeviceError> {
-        let state = self.make(planned, number)?;
+        let state = self.make(planned)?;
         let write = || {
             if place.exists() {
                 fs::remove_dir_all(place)?;

@@ -2,6 +2,7 @@
 
 use super::record::SECTOR;
 use crate::session::Session;
+use coflash_base::seed::{RandomStream, RngExt};
 use coflash_nbd::{Command, Errno, Request};
 use coflash_store::{Disk, Store};
 use std::str::FromStr;
@@ -27,38 +28,40 @@ const KINDS: [(&str, Kind, usize); 6] = [
     ("full", Kind::Full, WRITES),
 ];
 
-/// A fault, and the number of the read, write or flush at which it comes, from 1; drawn if it is not given.
+/// A fault, and the number of the read, write or flush at which it comes, from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     name: &'static str,
     kind: Kind,
     counts: usize,
-    at: Option<u64>,
+    at: u64,
+    /// The most runs with it, if its request is drawn anew for each.
+    runs: u64,
 }
+
+/// The runs with a fault whose request is not given: they are spread over all such requests.
+const RUNS: u64 = 4;
+const RUNS_MAX: u64 = 32;
 
 impl FromStr for Fault {
     type Err = String;
 
-    /// Read `write-error` or `write-error@17`.
+    /// Read `write-error`, `write-error@17` or `write-error@*`.
     fn from_str(text: &str) -> Result<Self, String> {
         let (given, at) = text.split_once('@').map_or((text, None), |(name, at)| (name, Some(at)));
-        let number = at.map(|at| at.parse().ok().filter(|&at: &u64| at > 0));
-        match KINDS.iter().find(|(name, ..)| *name == given) {
-            Some(&(name, kind, counts)) if number != Some(None) => {
-                Ok(Self { name, kind, counts, at: number.flatten() })
-            }
+        let runs_at = match at {
+            None => Some((RUNS, 0)),
+            Some("*") => Some((RUNS_MAX, 0)),
+            Some(at) => at.parse().ok().filter(|&at| at > 0).map(|at| (1, at)),
+        };
+        match (KINDS.iter().find(|(name, ..)| *name == given), runs_at) {
+            (Some(&(name, kind, counts)), Some((runs, at))) => Ok(Self { name, kind, counts, at, runs }),
             _ => Err(format!(
-                "\"{text}\" was given; {}, each also with @N, the number of its request from 1, are allowed",
+                "\"{text}\" was given; {}, each also with @N, the number of its request from 1, or @*, {RUNS_MAX} of all \
+                 requests, are allowed",
                 KINDS.map(|(name, ..)| format!("\"{name}\"")).join(", ")
             )),
         }
-    }
-}
-
-impl std::fmt::Display for Fault {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name)?;
-        self.at.map_or(Ok(()), |at| write!(f, "@{at}"))
     }
 }
 
@@ -74,7 +77,7 @@ pub(crate) enum Fate {
 }
 
 /// The reads, writes and flushes of a run so far, and its fault.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Faults {
     fault: Option<Fault>,
     counts: [u64; 3],
@@ -83,20 +86,22 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// A fault; if its request is not given, `draw` gets the number of such requests.
-    pub(crate) fn new(fault: &Fault, counted: &Self, draw: impl FnOnce(u64) -> u64) -> Self {
-        let at = fault.at.unwrap_or_else(|| draw(counted.counts[fault.counts].max(1)));
-        Self { fault: Some(Fault { at: Some(at), ..fault.clone() }), ..Self::default() }
+    /// The runs with a fault: if its request is not given, drawn ones, spread over those of the run that was counted.
+    pub(crate) fn each(fault: &Fault, counted: &Self, stream: &mut RandomStream) -> Vec<Self> {
+        let all = counted.counts[fault.counts].max(1);
+        let runs = fault.runs.min(all);
+        let mut drawn = |run: u64| stream.random_range(run * all / runs..(run + 1) * all / runs) + 1;
+        let at = |run| if fault.at > 0 { fault.at } else { drawn(run) };
+        let at: Vec<_> = (0..runs).map(at).collect();
+        at.into_iter()
+            .map(|at| Self { fault: Some(Fault { at, ..fault.clone() }), ..Self::default() })
+            .collect()
     }
 
-    /// The fault, with its request.
-    pub(crate) fn fault(&self) -> Option<&Fault> {
-        self.fault.as_ref()
-    }
-
-    /// Whether it has come.
-    pub(crate) fn has_come(&self) -> bool {
-        self.fault.as_ref().is_none_or(|fault| self.counts[fault.counts] >= fault.at.unwrap_or(1))
+    /// The fault with its request, and whether it has come.
+    pub(crate) fn told(&self) -> Option<(String, bool)> {
+        let fault = self.fault.as_ref()?;
+        Some((format!("{}@{}", fault.name, fault.at), self.counts[fault.counts] >= fault.at))
     }
 
     pub(crate) fn fate(&mut self, request: &Request, session: &Session<Store<impl Disk>>) -> Fate {
@@ -110,7 +115,7 @@ impl Faults {
         if let Some(count) = self.counts.get_mut(counted) {
             *count += 1;
         }
-        let Some(Fault { kind, counts, at: Some(at), .. }) = self.fault else { return Fate::Done };
+        let Some(Fault { kind, counts, at, .. }) = self.fault else { return Fate::Done };
         let count = self.counts[counts];
         let is_it = counted == counts && count == at;
         let (from, to) = (request.offset, request.offset + u64::from(request.length));

@@ -2,8 +2,7 @@
 //!
 //! The workload runs once on the device, and each request is recorded with its arrival and its answer. The
 //! [model of order](crate::order) says which of them a cut must leave, and which it may leave whole, torn, or not at all. Each
-//! such state is made by the firmware over the content that is durable at the time; the power is cut, the device recovers,
-//! is served, and the user's check runs on it. With faults the workload runs once more under each, and what a cut
+//! such state is made by the firmware over the content that is durable at the time, and the user's check runs on it. With faults the workload runs once more under each, and what a cut
 //! leaves of these runs is checked as well. All this happens in memory: the device in the folder does not change.
 //!
 //! | concept | place |
@@ -11,7 +10,7 @@
 //! | what is promised | `../order.rs` |
 //! | states, their visible parts, their number | `states.rs`, `painted.rs` |
 //! | which states are checked | `plan.rs` |
-//! | the run, its faults, its marks, its record | `run.rs`, `fault.rs`, `marks.rs`, `record.rs` |
+//! | the run, its answers, faults, marks, record | `run.rs`, `schedule.rs`, `fault.rs`, `record.rs` |
 //! | commands and their ends | `commands.rs` |
 //! | a state is made and checked | `check.rs` |
 //! | a failure with the fewest requests, and its folder; those that are alike | `shrink.rs`, `failure.rs`, `outlines.rs` |
@@ -20,34 +19,34 @@ mod check;
 mod commands;
 mod failure;
 mod fault;
-mod marks;
 mod outlines;
 pub mod painted;
 mod plan;
 mod record;
 mod run;
+mod schedule;
 mod shrink;
 mod states;
 
 use crate::export::shape;
 use crate::folder::{DeviceError, Folder};
 use crate::layers::{over, power_on, shared};
+use crate::lines::Lines;
+use crate::lock::lock;
 use crate::power_on::servable;
-use check::{Checker, Verdict};
-use coflash_base::seed::RngExt;
+use check::Checker;
 use coflash_base::{Bytes, Seed};
 use coflash_scenario::Scenario;
 use coflash_store::{Disks, FileDisk, SECTOR_BYTES};
 use commands::{Commands, in_parallel};
 pub use failure::{Failed, Requested};
 use fault::{Fault, Faults};
-use painted::Painted;
+use outlines::Alike;
 use plan::Plan;
 pub use plan::{Coverage, Planned};
 use record::Record;
 use run::RunDisk;
 use serde::{Deserialize, Serialize};
-use states::State;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter};
 use std::path::PathBuf;
@@ -84,13 +83,15 @@ pub struct Exploration {
     pub run: String,
     /// The command of the check, for the shell: a state is wrong if it fails.
     pub check: String,
-    /// The number of states, beside those right after flushes and marks.
+    /// The number of states, beside those right after flushes and marks: for each fault, and for the runs without one.
     pub points: u32,
+    /// How often the workload runs without a fault, each time with other answers.
+    pub runs: usize,
     /// What power cuts leave of a write: units of it.
     pub atomic: AtomicUnit,
     /// The seed of points and states.
     pub seed: u64,
-    /// Faults: the workload runs under each once more.
+    /// Faults: the workload runs under each some more times.
     pub faults: Vec<String>,
     /// The time that the workload, and each check, may take.
     pub limit: Duration,
@@ -117,6 +118,8 @@ pub struct Explored {
     pub failed: usize,
     /// A few of each run, one for all that are alike.
     pub failures: Vec<Failed>,
+    /// Whether it was stopped before all states were checked.
+    pub is_stopped: bool,
 }
 
 /// What is kept of an exploration in its folder.
@@ -128,8 +131,10 @@ struct Kept {
     records: Vec<Record>,
 }
 
-/// The maximal number of failed states of a run that are shrunk, and have a kept device.
-const KEPT_MAX: usize = 10;
+/// The states are checked in this number of passes over the run: first those of windows with new shapes.
+const PASSES: usize = 4;
+/// How often marks are looked for.
+const MARKS: Duration = Duration::from_millis(1);
 /// The folder of the records.
 const RECORDS: &str = "explored";
 
@@ -165,21 +170,26 @@ pub fn explore(
     let faults = plan.faults.iter().map(|text| text.parse::<Fault>());
     let faults: Vec<_> =
         faults.collect::<Result<_, _>>().map_err(|problem| folder.unusable(format!("fault: {problem}")))?;
-    let (clean, counted) = exploring.run(Faults::default(), 0, report)?;
-    exploring.check_uncut(&clean, report)?;
-    let mut explored = Explored::begin(&clean.log);
-    let mut records = vec![clean];
+    let (clean, counted) = match exploring.run(Faults::default(), 0, report) {
+        Err(_) if commands.is_stopped() => return Ok(Explored { is_stopped: true, ..Explored::default() }),
+        clean => clean?,
+    };
+    let mut runs = vec![(Faults::default(), plan.runs); plan.runs - 1];
     for (number, fault) in faults.iter().enumerate() {
         let mut stream = Seed(plan.seed).child(&number.to_string()).stream("fault");
-        let faults = Faults::new(fault, &counted, |count| stream.random_range(1..=count));
-        let (record, faults) = exploring.run(faults, records.len(), report)?;
-        explored.faults.push((record.fault.clone().unwrap_or_default(), faults.has_come()));
-        records.push(record);
+        let each = Faults::each(fault, &counted, &mut stream);
+        let share = each.len();
+        runs.extend(each.into_iter().map(|faults| (faults, share)));
+    }
+    let mut records = vec![Record { share: plan.runs, ..clean }];
+    for (faults, share) in runs {
+        let (record, _) = exploring.run(faults, records.len(), report)?;
+        records.push(Record { share, ..record });
     }
     let kept = Kept { plan: plan.clone(), device: device_now(folder).map_err(io)?, records };
     let file = BufWriter::new(File::create(folder.join(RECORDS).join("record.json")).map_err(io)?);
     serde_json::to_writer(file, &kept).map_err(|problem| io(problem.into()))?;
-    exploring.check_states(&kept.records, None, explored, report)
+    exploring.check_states(&kept.records, None, report)
 }
 
 /// Make one state of the last exploration again, check it, and keep its device, also if it is right. `report` is as for
@@ -206,8 +216,7 @@ pub fn again(
     let files = folder.disks()?;
     let commands = Commands::new(kept.plan.limit).map_err(io)?;
     let exploring = Exploring { folder, plan: &kept.plan, commands: &commands, files: &files, jobs: 1 };
-    let explored = Explored::begin(&kept.records[0].log);
-    let explored = exploring.check_states(&kept.records, Some(number), explored, report)?;
+    let explored = exploring.check_states(&kept.records, Some(number), report)?;
     if explored.states == 0 {
         let last = explored.planned;
         return Err(
@@ -248,32 +257,37 @@ impl Exploring<'_> {
     ) -> Result<(Record, Faults), DeviceError> {
         let io = |problem| self.folder.io(problem);
         let layer = over(self.folder, shared(self.files))?;
-        let (session, scenario) = power_on(self.folder, shared(&layer), |_| None)?;
+        let (session, scenario) = power_on(self.folder, shared(&layer))?;
         let path = data_of(self.folder, number);
         let data =
             File::options().read(true).write(true).create(true).truncate(true).open(path).map_err(io)?;
-        let is_faulty = faults.fault().is_some();
+        let is_faulty = faults.told().is_some();
         let shape = shape(&scenario, session.size_bytes());
-        let page_bytes = scenario.flash.page_size.count;
-        let disk = RunDisk::new(session, shape).recorded(data, faults, page_bytes);
+        let stream = Seed(self.plan.seed).child(&number.to_string()).stream("schedule");
+        let disk = RunDisk::new(session, shape).recorded(data, faults, stream);
         let socket = self.commands.socket("marks");
-        let marks = marks::Marks::bind(&socket).map_err(io)?;
+        let mut marks = Lines::bind(&socket).map_err(io)?;
         let environment = [("COFLASH_MARKS", socket.to_string_lossy().into_owned())];
         let ended = Mutex::new(None);
         thread::scope(|scope| {
-            scope.spawn(|| marks.serve(|text| disk.mark(text)));
+            scope.spawn(|| {
+                while lock(&ended).is_none() {
+                    marks.serve(|text| disk.mark(text));
+                    thread::sleep(MARKS);
+                }
+            });
             scope.spawn(|| disk.answer());
             let run = |_| {
                 let done = self.commands.run_on(&disk, 0, &self.plan.run, &environment);
-                marks.stop();
                 disk.end_answers();
-                *ended.lock().expect("nothing panics") = Some(done?);
-                Ok(())
+                let result = done.as_ref().map(drop).map_err(|problem| io::Error::from(problem.kind()));
+                *lock(&ended) = Some(done);
+                result
             };
             in_parallel(1, self.commands, run, || report(&Explored::default()))
         })
         .map_err(io)?;
-        let ended = ended.into_inner().expect("nothing panics").expect("it has ended");
+        let ended = ended.into_inner().expect("nothing panics").expect("it has ended").map_err(io)?;
         let story = (!ended.is_good()).then(|| ended.story(self.commands.limit()));
         if let Some(story) = story.as_ref().filter(|_| !is_faulty || ended.could_not_run()) {
             return Err(self
@@ -282,33 +296,6 @@ impl Exploring<'_> {
         }
         let (record, faults) = disk.into_record().map_err(io)?;
         Ok((Record { ended: story, ..record }, faults))
-    }
-
-    /// Check the device after the whole workload, without a cut: what fails there says nothing of power cuts.
-    fn check_uncut(
-        &self,
-        record: &Record,
-        report: &mut dyn FnMut(&Explored) -> bool,
-    ) -> Result<(), DeviceError> {
-        let log = &record.log;
-        let all: Vec<_> = (0..log.entries.len()).filter(|&id| log.entries[id].is_change()).collect();
-        let state = State::keeping(log, &plan::in_service(log, &all), |_| true);
-        let windows = log.windows();
-        let pieces = states::pieces(&Painted::default(), log, &state);
-        let states = vec![Planned { window: windows.len() - 1, state, pieces }];
-        let plan = Plan { windows, states, ..Plan::default() };
-        self.on_states((record, &plan), &[0], &mut || report(&Explored::default()), |checker, _, planned| {
-            let Verdict { is_wrong, ended, .. } = checker.check(planned, 0)?;
-            if !is_wrong {
-                return Ok(());
-            }
-            Err(self.folder.unusable(format!(
-                "the check fails on the device after the whole workload, without a power cut: {}: {}; a check must \
-                 succeed there",
-                ended.story(self.commands.limit()),
-                ended.output.trim()
-            )))
-        })
     }
 
     /// Do work on planned states of a run, in order. Each job has a base of its own, which goes from window to window.
@@ -344,61 +331,70 @@ impl Exploring<'_> {
         &self,
         records: &[Record],
         only: Option<usize>,
-        mut explored: Explored,
         report: &mut dyn FnMut(&Explored) -> bool,
     ) -> Result<Explored, DeviceError> {
         let Exploration { atomic, points, seed, .. } = self.plan;
-        let plan = |record| Plan::new(record, atomic.0, *points, *seed);
+        let plan = |record: &Record| Plan::new(record, atomic.0, *points as usize / record.share, *seed);
         let plans = records.iter().map(plan).collect::<io::Result<Vec<_>>>();
         let plans = plans.map_err(|problem| self.folder.io(problem))?;
-        explored.planned = plans.iter().map(|plan| plan.states.len()).sum();
-        explored.coverage = plans.iter().map(|plan| plan.coverage.clone()).collect();
+        let log = &records[0].log;
+        let (changes, marks) = (log.changes(), log.marks.len());
+        let explored = Explored {
+            changes,
+            flushes: log.entries.len() - changes,
+            marks,
+            planned: plans.iter().map(|plan| plan.states.len()).sum(),
+            coverage: plans.iter().map(|plan| plan.coverage.clone()).collect(),
+            faults: records.iter().filter_map(|record| record.fault.clone()).collect(),
+            ..Explored::default()
+        };
         let explored = Mutex::new(explored);
-        let known = || explored.lock().expect("no check panics");
+        let known = || lock(&explored);
         let mut report = || report(&known().clone());
+        let whole = &[plans[0].uncut][if only.is_some() { 1 } else { 0 }..];
+        // What fails without a power cut says nothing of power cuts.
+        self.on_states((&records[0], &plans[0]), whole, &mut report, |checker, _, planned| {
+            let ended = checker.check(planned, 0)?;
+            if ended.is_good() || self.commands.is_stopped() {
+                return Ok(());
+            }
+            Err(self.folder.unusable(format!(
+                "the check fails on the device after the whole workload, without a power cut: {}: {}; a check must \
+                 succeed there",
+                ended.story(self.commands.limit()),
+                ended.output.trim()
+            )))
+        })?;
         let mut first = 1;
         for (record, plan) in records.iter().zip(&plans) {
-            let is_asked = |at: &usize| only.is_none_or(|only| only == first + at);
-            let asked: Vec<_> = (0..plan.states.len()).filter(is_asked).collect();
-            let wrong = Mutex::new(Vec::new());
-            self.on_states((record, plan), &asked, &mut report, |checker, at, planned| {
-                let verdict = checker.check(planned, first + at)?;
-                if self.commands.is_stopped() {
-                    return Ok(());
-                }
-                known().states += 1;
-                if verdict.is_wrong {
+            let alike = Mutex::new(Alike::default());
+            for pass in 0..PASSES {
+                let pass_of = |at: usize| if plan.states[at].is_early { 0 } else { 1 + at % (PASSES - 1) };
+                let is_asked =
+                    |at: &usize| pass_of(*at) == pass && only.is_none_or(|only| only == first + at);
+                let asked: Vec<_> = (0..plan.states.len()).filter(is_asked).collect();
+                self.on_states((record, plan), &asked, &mut report, |checker, at, planned| {
+                    let ended = checker.check(planned, first + at)?;
+                    if self.commands.is_stopped() {
+                        return Ok(());
+                    }
+                    known().states += 1;
+                    if ended.is_good() {
+                        return only.map_or(Ok(()), |_| checker.keep_right(planned, first + at, &ended));
+                    }
                     known().failed += 1;
-                    wrong.lock().expect("no check panics").push((at, verdict));
-                } else if only.is_some() {
-                    checker.keep_right(planned, first + at, &verdict)?;
-                }
-                Ok(())
-            })?;
-            let mut wrong = wrong.into_inner().expect("no check panics");
-            wrong.sort_by_key(|&(at, _)| at);
-            let outlines: Vec<_> =
-                wrong.iter().map(|(_, verdict)| outlines::outline(&verdict.ended.output)).collect();
-            let chosen: Vec<_> =
-                outlines::chosen(&outlines, KEPT_MAX).into_iter().map(|place| wrong[place].0).collect();
-            let shrunk = Mutex::new(Vec::new());
-            self.on_states((record, plan), &chosen, &mut report, |checker, at, planned| {
-                let place = wrong.partition_point(|&(other, _)| other < at);
-                let failed = checker.shrunk(planned, first + at, &wrong[place].1)?;
-                shrunk.lock().expect("no check panics").push((place, failed));
-                Ok(())
-            })?;
-            let shrunk = shrunk.into_inner().expect("no check panics");
-            known().failures.extend(outlines::joined(shrunk, &outlines));
+                    let outline = outlines::outline(&ended.output);
+                    if lock(&alike).wants(&outline) {
+                        let failed = checker.shrunk(planned, first + at, &ended)?;
+                        lock(&alike).add(outline, failed);
+                    }
+                    Ok(())
+                })?;
+            }
+            known().failures.extend(alike.into_inner().expect("no check panics").failures());
             first += plan.states.len();
         }
-        Ok(explored.into_inner().expect("no check panics"))
-    }
-}
-
-impl Explored {
-    fn begin(log: &crate::order::Log) -> Self {
-        let (changes, marks) = (log.changes(), log.marks.len());
-        Self { changes, flushes: log.entries.len() - changes, marks, ..Self::default() }
+        let explored = explored.into_inner().expect("no check panics");
+        Ok(Explored { is_stopped: self.commands.is_stopped(), ..explored })
     }
 }

@@ -18,40 +18,55 @@ pub(crate) fn outline(output: &str) -> String {
     lines.join("\n")
 }
 
-/// Which failures are shrunk, at most `most`: the first one of each outline, then the first others.
-pub(crate) fn chosen(outlines: &[String], most: usize) -> Vec<usize> {
-    let mut seen = BTreeMap::<&str, usize>::new();
-    let mut order: Vec<_> = (0..outlines.len()).collect();
-    order.sort_by_cached_key(|&at| {
-        let before = seen.entry(&outlines[at]).or_default();
-        *before += 1;
-        (*before > 1, at)
-    });
-    order.truncate(most);
-    order.sort_unstable();
-    order
+/// The most failed states of a run that are shrunk, and have a kept device; and of one outline.
+const KEPT_MAX: usize = 10;
+const KEPT_EACH_MAX: usize = 4;
+
+/// The failures of a run: one of those with the same outline, and the same fewest requests up to their places.
+#[derive(Default)]
+pub(crate) struct Alike {
+    kinds: Vec<(String, String, Failed)>,
+    /// The failures of each outline: those that are shrunk, and the others.
+    counts: BTreeMap<String, (usize, usize)>,
 }
 
-/// Join shrunk failures that are alike, each given with its place in `outlines`: the same outline, and the same fewest requests up to
-/// their places. Failures that were not shrunk count to the first one with their outline.
-pub(crate) fn joined(mut shrunk: Vec<(usize, Failed)>, outlines: &[String]) -> Vec<Failed> {
-    shrunk.sort_by_key(|&(at, _)| at);
-    let mut rest: Vec<usize> = (0..outlines.len()).collect();
-    let mut kinds: Vec<(&str, String, Failed)> = Vec::new();
-    for (at, failed) in shrunk {
-        rest.retain(|&other| other != at);
-        let (outline, shape) = (outlines[at].as_str(), failed.shape());
-        match kinds.iter_mut().find(|kind| (kind.0, &kind.1) == (outline, &shape)) {
+impl Alike {
+    /// Whether one more failure with an outline is to be shrunk.
+    pub(crate) fn wants(&mut self, outline: &str) -> bool {
+        let all: usize = self.counts.values().map(|(shrunk, _)| shrunk).sum();
+        let (shrunk, others) = self.counts.entry(outline.to_owned()).or_default();
+        let wants = all < KEPT_MAX && *shrunk < KEPT_EACH_MAX;
+        *(if wants { shrunk } else { others }) += 1;
+        wants
+    }
+
+    /// Add a failure that is shrunk.
+    pub(crate) fn add(&mut self, outline: String, mut failed: Failed) {
+        let shape = failed.shape();
+        match self.kinds.iter_mut().find(|kind| (&kind.0, &kind.1) == (&outline, &shape)) {
             Some((.., first)) => {
-                first.count += 1;
+                failed.count += first.count;
+                if failed.state < first.state {
+                    std::mem::swap(first, &mut failed);
+                }
+                first.count = first.count.max(failed.count);
                 // A folder that cannot be removed is one more to look at.
                 let _ = fs::remove_dir_all(&failed.folder);
             }
-            None => kinds.push((outline, shape, failed)),
+            None => self.kinds.push((outline, shape, failed)),
         }
     }
-    for at in rest {
-        kinds.iter_mut().find(|kind| kind.0 == outlines[at]).into_iter().for_each(|kind| kind.2.count += 1);
+
+    /// One of each kind. Failures that were not shrunk count to the first one with their outline.
+    pub(crate) fn failures(mut self) -> impl Iterator<Item = Failed> {
+        self.kinds.sort_by_key(|(.., failed)| failed.state);
+        for (outline, (_, count)) in self.counts {
+            self.kinds
+                .iter_mut()
+                .find(|kind| kind.0 == outline)
+                .into_iter()
+                .for_each(|kind| kind.2.count += count);
+        }
+        self.kinds.into_iter().map(|(.., failed)| failed.with_story())
     }
-    kinds.into_iter().map(|(.., failed)| failed.with_story()).collect()
 }

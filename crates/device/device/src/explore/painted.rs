@@ -1,7 +1,7 @@
-//! Which change is seen where: ranges of bytes, and above each other those of higher ranks.
+//! Which change is seen where: ranges of bytes, each of the change that lies above all others there.
 
 use crate::order::Id;
-use std::collections::BTreeMap;
+use rangemap::RangeMap;
 use std::ops::Range;
 
 /// A visible range of a change.
@@ -13,22 +13,20 @@ pub struct Piece {
     pub range: Range<u64>,
 }
 
-/// Disjoint ranges by their first byte: their end, rank, and change.
+/// Disjoint ranges, and the change of each.
 #[derive(Clone, Debug, Default)]
-pub struct Painted(BTreeMap<u64, (u64, usize, Id)>);
+pub struct Painted(RangeMap<u64, Id>);
 
 impl Painted {
-    /// The parts of a range above which nothing of a higher rank lies.
+    /// The parts of a range where no change lies for which `is_above` holds.
     #[must_use]
-    pub fn visible(&self, range: Range<u64>, rank: usize) -> Vec<Range<u64>> {
+    pub fn visible(&self, range: Range<u64>, is_above: impl Fn(Id) -> bool) -> Vec<Range<u64>> {
         let (mut parts, mut from) = (Vec::new(), range.start);
-        for (start, (end, above, _)) in self.touched(&range) {
-            if above > rank {
-                if from < start {
-                    parts.push(from..start);
-                }
-                from = from.max(end);
+        for (above, _) in self.0.overlapping(&range).filter(|&(_, &other)| is_above(other)) {
+            if from < above.start {
+                parts.push(from..above.start);
             }
+            from = above.end;
         }
         if from < range.end {
             parts.push(from..range.end);
@@ -36,37 +34,17 @@ impl Painted {
         parts
     }
 
-    /// Paint a range of a change over all of lower rank; returns what is seen of it.
-    pub fn paint(&mut self, range: Range<u64>, rank: usize, id: Id) -> Vec<Range<u64>> {
-        let parts = self.visible(range, rank);
+    /// Paint a range of a change over all that does not lie above it; returns what is seen of it.
+    pub fn paint(&mut self, range: Range<u64>, id: Id, is_above: impl Fn(Id) -> bool) -> Vec<Range<u64>> {
+        let parts = self.visible(range, is_above);
         for part in &parts {
-            let touched: Vec<_> = self.touched(part).collect();
-            for (start, (end, below, other)) in touched {
-                self.0.remove(&start);
-                if start < part.start {
-                    self.0.insert(start, (part.start, below, other));
-                }
-                if part.end < end {
-                    self.0.insert(part.end, (end, below, other));
-                }
-            }
-            self.0.insert(part.start, (part.end, rank, id));
+            self.0.insert(part.clone(), id);
         }
         parts
     }
 
-    /// The pieces, in the order of their ranks.
-    #[must_use]
-    pub fn pieces(self) -> Vec<Piece> {
-        let mut pieces: Vec<_> = self.0.into_iter().collect();
-        pieces.sort_by_key(|&(start, (_, rank, _))| (rank, start));
-        pieces.into_iter().map(|(start, (end, _, id))| Piece { id, range: start..end }).collect()
-    }
-
-    fn touched(&self, range: &Range<u64>) -> impl Iterator<Item = (u64, (u64, usize, Id))> + use<'_> {
-        let (from, to) = (range.start, range.end);
-        let first = self.0.range(..=from).next_back().map_or(from, |(&start, _)| start);
-        let all = self.0.range(first..to).map(|(&start, &value)| (start, value));
-        all.filter(move |&(_, (end, ..))| end > from)
+    /// The pieces.
+    pub fn pieces(self) -> impl Iterator<Item = Piece> {
+        self.0.into_iter().map(|(range, id)| Piece { id, range })
     }
 }

@@ -15,8 +15,10 @@ use std::os::unix::fs::FileExt;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub(crate) log: Log,
-    /// The fault under which it ran.
-    pub(crate) fault: Option<String>,
+    /// The fault under which it ran, and whether that came.
+    pub(crate) fault: Option<(String, bool)>,
+    /// How many runs share its points.
+    pub(crate) share: usize,
     /// Its status at its end, if it was not a success.
     pub(crate) ended: Option<String>,
     #[serde(skip)]

@@ -1,6 +1,7 @@
 //! A failure with the fewest requests: those that must be lost for it, and those that must be kept.
 
-use super::check::{Checker, Verdict};
+use super::check::Checker;
+use super::commands::Ended;
 use super::failure::Failed;
 use super::painted::Painted;
 use super::plan::Planned;
@@ -26,7 +27,7 @@ struct Shrinking<'a, 'b> {
 impl Shrinking<'_, '_> {
     fn planned(&self, state: State) -> Planned {
         let pieces = pieces(&self.durable, &self.checker.record.log, &state);
-        Planned { window: self.window, state, pieces }
+        Planned { window: self.window, state, pieces, is_early: false }
     }
 
     fn fails(&mut self, state: &State) -> Result<bool, DeviceError> {
@@ -39,7 +40,8 @@ impl Shrinking<'_, '_> {
             return Ok(false);
         }
         self.checks += 1;
-        let is_wrong = self.checker.check(&planned, self.number)?.is_wrong;
+        let ended = self.checker.check(&planned, self.number)?;
+        let is_wrong = !ended.is_good() && !self.checker.commands.is_stopped();
         self.known.insert(key, is_wrong);
         Ok(is_wrong)
     }
@@ -47,14 +49,14 @@ impl Shrinking<'_, '_> {
     /// Leave out requests at the end, which may not have come at all: by halves, as long as the state fails. What came before
     /// a durable one has come. The second part is what has come, in its order.
     fn without_end(&mut self, state: State) -> Result<(State, Vec<Id>), DeviceError> {
-        let mut come = state.order.clone();
-        come.sort_unstable();
         let windows = &self.checker.plan.windows[..=self.window];
+        let open = self.checker.record.log.open(windows);
+        let mut come: Vec<_> = open.range(..state.come).copied().collect();
         let last_durable = windows.iter().flat_map(|window| &window.covered).max().copied();
         let comes = |id: Id, last: Id| id <= last || last_durable.is_some_and(|durable| id < durable);
         let until = |last: Id| {
-            let mut other = state.clone();
-            other.order.retain(|&id| comes(id, last));
+            let mut other = State { come: last + 1, ..state.clone() };
+            other.order.iter_mut().for_each(|order| order.retain(|&id| comes(id, last)));
             other.kept.retain(|&id, _| comes(id, last));
             other
         };
@@ -119,7 +121,7 @@ impl Checker<'_> {
         &self,
         planned: &Planned,
         number: usize,
-        verdict: &Verdict,
+        ended: &Ended,
     ) -> Result<Failed, DeviceError> {
         let log = &self.record.log;
         let window = planned.window;
@@ -143,16 +145,18 @@ impl Checker<'_> {
         }
         // The fewest that must be there, if nothing else is.
         shrinking.checks = 0;
-        let all = from.kept.keys().copied().collect();
+        let all = come.iter().copied().filter(|id| from.kept.contains_key(id)).collect();
         let kept = shrinking.fewest(all, |kept| without(&from, &others(kept)))?;
-        let in_order = State { order: super::plan::in_service(log, &state.order), ..state.clone() };
-        if in_order.order != state.order && shrinking.fails(&in_order)? {
+        let in_order = State { order: None, ..state.clone() };
+        if state.order.is_some() && shrinking.fails(&in_order)? {
             state = in_order;
         }
+        let next = (state.come..log.entries.len()).find(|&id| log.entries[id].is_change());
+        let lost = if lost.is_empty() && state.order.is_none() { next.into_iter().collect() } else { lost };
         let shrunk = shrinking.planned(state);
         let last = self.check(&shrunk, number)?;
-        let verdict = if last.is_wrong { &last } else { verdict };
-        self.keep(&shrunk, number, verdict, &lost, &kept)
+        let ended = if last.is_good() || self.commands.is_stopped() { ended } else { &last };
+        self.keep(&shrunk, number, ended, &lost, &kept)
     }
 }
 
@@ -166,7 +170,7 @@ fn without(state: &State, ids: &[Id]) -> State {
 /// The state with `ids` whole.
 fn whole(log: &Log, state: &State, ids: &[Id]) -> State {
     let mut other = state.clone();
-    other.kept.extend(State::keeping(log, &state.order, |id| ids.contains(&id)).kept);
+    other.kept.extend(State::keeping(log, 0, ids.iter().copied()).kept);
     other
 }
 

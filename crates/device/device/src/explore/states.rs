@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// What a cut leaves of the open changes of a window.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    /// The open changes that had come, in the order in which they land.
-    pub order: Vec<Id>,
+    /// The requests before this number have come, and those before a durable one.
+    pub come: Id,
+    /// The order in which changes land, if it is not that of arrival: the open ones that had come, and the loose ones.
+    pub order: Option<Vec<Id>>,
     /// The ranges that are kept of each; nothing of the others.
     pub kept: BTreeMap<Id, Vec<Range<u64>>>,
 }
@@ -18,10 +20,19 @@ pub struct State {
 impl State {
     /// Keep some changes, whole.
     #[must_use]
-    pub fn keeping(log: &Log, order: &[Id], mut is_kept: impl FnMut(Id) -> bool) -> Self {
-        let kept = order.iter().filter(|&&id| is_kept(id));
-        let whole = |&id: &Id| (id, vec![log.entries[id].range()]);
-        Self { order: order.to_vec(), kept: kept.map(whole).collect() }
+    pub fn keeping(log: &Log, come: Id, ids: impl IntoIterator<Item = Id>) -> Self {
+        let whole = |id: Id| (id, vec![log.entries[id].range()]);
+        Self { come, order: None, kept: ids.into_iter().map(whole).collect() }
+    }
+
+    /// Have its changes land in an order. Loose changes, which are durable, land in it as well.
+    #[must_use]
+    pub fn landing(mut self, log: &Log, order: Vec<Id>, loose: &[Id]) -> Self {
+        if !order.is_sorted() {
+            self.kept.extend(Self::keeping(log, 0, loose.iter().copied()).kept);
+            self.order = Some(order);
+        }
+        self
     }
 
     /// Whether a change is there as a whole.
@@ -66,8 +77,7 @@ impl Base {
     pub(crate) fn advance(&mut self, log: &Log, digests: &Digests, window: &Window) -> Vec<Piece> {
         let mut pieces = Vec::new();
         for &id in &window.covered {
-            let entry = &log.entries[id];
-            let seen = self.painted.paint(entry.range(), entry.turn, id);
+            let seen = self.painted.paint(log.entries[id].range(), id, |other| other > id);
             pieces.extend(seen.into_iter().map(|range| Piece { id, range }));
         }
         let (sum, changed) = self.content(log, digests, &pieces);
@@ -115,12 +125,16 @@ impl Base {
 /// What is seen of a state over what is durable.
 pub(crate) fn pieces(durable: &Painted, log: &Log, state: &State) -> Vec<Piece> {
     let mut own = Painted::default();
-    for (landing, &id) in state.order.iter().enumerate() {
+    let is_above = |other: Id, id: Id| {
+        let (above, below) = (&log.entries[other], &log.entries[id]);
+        above.is_after(below) || other > id && (state.order.is_none() || below.settled.is_some())
+    };
+    for id in state.order.clone().unwrap_or_else(|| state.kept.keys().copied().collect()) {
         for range in state.kept.get(&id).into_iter().flatten() {
-            for seen in durable.visible(range.clone(), log.entries[id].turn) {
-                own.paint(seen, landing, id);
+            for seen in durable.visible(range.clone(), |other| is_above(other, id)) {
+                own.paint(seen, id, |_| false);
             }
         }
     }
-    own.pieces()
+    own.pieces().collect()
 }

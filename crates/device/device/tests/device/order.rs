@@ -21,7 +21,7 @@ pub(crate) fn left(log: &Log, windows: &[Window], sector: &Range<u64>) -> Left {
         range.start <= sector.start && sector.end <= range.end
     };
     let covered: Vec<Id> = windows.iter().flat_map(|window| &window.covered).filter(has).copied().collect();
-    let open = windows.last().map(|window| window.open.as_slice()).unwrap_or_default();
+    let open = log.open(windows);
     let is_above = |one: Id, other: Id| log.entries[one].is_after(&log.entries[other]);
     let seen = covered.iter().chain(open.iter().filter(has)).copied();
     let changes = seen.filter(|&id| !covered.iter().any(|&other| is_above(other, id))).collect();
@@ -43,9 +43,7 @@ impl Run {
 
     fn sends(&mut self, kind: Kind, page: u64, fua: bool) -> Id {
         let now = self.now();
-        let id = self.log.arrives(now, kind, page * 4096, if kind == Kind::Flush { 0 } else { 4096 }, fua);
-        self.log.is_served(id);
-        id
+        self.log.arrives(now, kind, page * 4096, if kind == Kind::Flush { 0 } else { 4096 }, fua)
     }
 
     fn is_answered(&mut self, id: Id) {
@@ -62,7 +60,7 @@ impl Run {
 
     /// What is not durable at the end.
     fn open(&self) -> Vec<Id> {
-        self.log.windows().pop().expect("there is one at least").open
+        self.log.open(&self.log.windows()).into_iter().collect()
     }
 }
 
@@ -118,10 +116,11 @@ fn windows_begin_at_promises_and_count_flushes_and_marks() {
     run.does(Kind::Write, 2, FUA);
     run.does(Kind::Flush, 0, NO_FUA);
     let windows = run.log.windows();
-    let about: Vec<_> = windows
-        .iter()
-        .map(|window| (window.flushes, window.marks, window.is_told, window.open.len()))
-        .collect();
+    let about = |number: usize| {
+        let window = &windows[number];
+        (window.flushes, window.marks, window.is_told, run.log.open(&windows[..=number]).len())
+    };
+    let about: Vec<_> = (0..windows.len()).map(about).collect();
     assert_eq!(about, [(0, 0, true, 1), (0, 1, true, 2), (0, 1, false, 1), (1, 1, true, 0)]);
     assert_eq!(windows[2].covered, [1]);
     assert_eq!(windows[3].covered, [0]);
@@ -166,11 +165,29 @@ fn of_overlapping_ranges_the_higher_one_is_seen() {
     let ends = |ranges: Vec<Range<u64>>| {
         ranges.into_iter().map(|range| (range.start, range.end)).collect::<Vec<_>>()
     };
-    assert_eq!(ends(painted.paint(0..100, 5, 0)), [(0, 100)]);
-    assert_eq!(ends(painted.paint(10..30, 7, 1)), [(10, 30)]);
-    // An older one shows only where nothing newer lies.
-    assert_eq!(ends(painted.paint(0..200, 6, 2)), [(0, 10), (30, 200)]);
-    assert_eq!(ends(painted.visible(0..300, 0)), [(200, 300)]);
-    let seen: Vec<_> = painted.pieces().into_iter().map(|piece| (piece.id, piece.range)).collect();
-    assert_eq!(seen, [(2, 0..10), (2, 30..200), (1, 10..30)]);
+    assert_eq!(ends(painted.paint(0..100, 0, |_| false)), [(0, 100)]);
+    assert_eq!(ends(painted.paint(10..30, 1, |_| false)), [(10, 30)]);
+    // Where another one lies above it, it is not seen.
+    assert_eq!(ends(painted.paint(0..200, 2, |other| other == 1)), [(0, 10), (30, 200)]);
+    assert_eq!(ends(painted.visible(0..300, |_| true)), [(200, 300)]);
+    let seen: Vec<_> = painted.pieces().map(|piece| (piece.id, piece.range)).collect();
+    assert_eq!(seen, [(2, 0..10), (1, 10..30), (2, 30..200)]);
+}
+
+#[test]
+fn what_was_under_way_together_is_loose_until_a_read_or_a_later_change() {
+    let mut run = Run::default();
+    let loose = |run: &Run| run.log.windows().pop().expect("there is one at least").loose;
+    let (first, second) = (run.sends(Kind::Write, 1, NO_FUA), run.sends(Kind::Write, 1, NO_FUA));
+    run.is_answered(second);
+    run.log.is_read(&(4096..8192));
+    run.is_answered(first);
+    run.does(Kind::Write, 2, NO_FUA);
+    run.log.is_read(&(8192..12288));
+    run.does(Kind::Flush, 0, NO_FUA);
+    assert_eq!(loose(&run), [first, second], "neither read has shown which one is above");
+    run.log.is_read(&(4096..4608));
+    assert_eq!(loose(&run), [first, second], "before the read either was above");
+    run.does(Kind::Flush, 0, NO_FUA);
+    assert!(loose(&run).is_empty());
 }
