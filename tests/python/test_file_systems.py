@@ -107,7 +107,7 @@ def test_sectors_of_512_bytes_tear_nothing_of_ext4_but_its_superblock(tmp_path: 
 
 
 @pytest.mark.parametrize("cooperation", ["cdm-consistent", pytest.param("cdm", marks=takes_minutes)])
-def test_ext4_above_a_cache_in_the_host_survives_power_cuts_of_each_side(
+def test_ext4_above_a_cache_in_the_host_survives_power_cuts(
     cooperation: str, tmp_path: Path, record_property: Record
 ) -> None:
     needs_mounts("e2fsck", "debugfs")
