@@ -18,11 +18,11 @@ from coflash import _core
 from coflash._core import CoflashError
 from coflash.exploration import Explored as Explored
 from coflash.exploration import Failure as Failure
+from coflash.machine import cores
 from coflash.measures.catalogue import is_number
 from coflash.measures.metrics import Metrics
 from coflash.results.result import Result
 from coflash.scenario import Scenario
-from coflash.sweep.memory import cores
 from coflash.table_files import parquet_of
 
 _RESULT, _METADATA = "result", "metadata"

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coflash
-from coflash import CoflashError, Sweep
+from coflash import CoflashError, Sweep, machine
 from coflash._core import REVISION
 from coflash.demo import find_trace
 from coflash.measures.catalogue import metric, metric_names, named
@@ -339,7 +339,7 @@ def test_the_estimate_of_memory_is_above_the_devices_state(change: dict[str, Any
     pages = flash["channels"] * flash["chips_per_channel"] * flash["blocks_per_plane"] * flash["pages_per_block"]
     apart, _ = memory.needed_bytes(SMALL.with_({"flash.blocks_per_plane": 1, "cache.size": "0B"}))
     assert memory.needed_bytes(result.scenario)[0] - apart > 0.9 * pages * result.simulator["state_bytes_per_page"]
-    assert 0 < memory.available_bytes() < 2**50
+    assert 0 < machine.available_bytes() < 2**50
 
 
 def test_jobs_of_one_device_are_next_to_each_other_and_share_it() -> None:

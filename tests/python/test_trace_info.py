@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from coflash import CoflashError, Table, trace
 from coflash.cli import app
 from coflash.demo import find_trace
-from coflash.figures import trace as trace_figures
 from coflash.measures.record import Record, kinds
+from coflash.trace import figure
 from coflash.trace import survey as survey_module
 from coflash.trace.trace_info import Distribution, Reuse, Spread, TraceInfo
 from processes import coflash, process
@@ -165,7 +165,7 @@ def test_a_picture_has_all_panels_and_is_the_same_each_time(
 ) -> None:
     files = [tmp_path / f"{name}.{ending}" for name in ("a", "b")]
     for file in files:
-        assert trace_figures.draw(recorded, file) == [file]
+        assert figure.draw(recorded, file) == [file]
     assert files[0].read_bytes().startswith(start)
     assert files[0].read_bytes() == files[1].read_bytes()
     if ending == "svg":
@@ -178,7 +178,7 @@ def test_a_folder_gets_a_file_for_each_panel(small: Path, tmp_path: Path) -> Non
     done = coflash("trace", "info", str(small), "--plot", str(tmp_path / "figures"))
     assert done.returncode == 0, done.stderr
     files = sorted((tmp_path / "figures").iterdir())
-    assert {file.stem for file in files} == set(trace_figures.PANELS)
+    assert {file.stem for file in files} == set(figure.PANELS)
     assert all(str(file) in done.stdout for file in files)
 
 
@@ -186,8 +186,8 @@ def test_a_trace_without_anything_to_show_is_drawn(tmp_path: Path) -> None:
     flushes = tmp_path / "flushes.iolog"
     flushes.write_text("fio version 3 iolog\n5 d sync 0 0\n5 d sync 0 0\n")
     out = tmp_path / "t.svg"
-    trace_figures.draw(trace.info(flushes), out)
-    assert out.read_text(encoding="utf-8").count(">nothing to show<") == len(trace_figures.PANELS)
+    figure.draw(trace.info(flushes), out)
+    assert out.read_text(encoding="utf-8").count(">nothing to show<") == len(figure.PANELS)
 
 
 @pytest.mark.parametrize(

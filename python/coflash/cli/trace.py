@@ -55,19 +55,13 @@ def info(
         plot: `--plot PATH` Also draw it: a file that ends in .svg, .png or .pdf, or a folder for a PDF of each panel.
     """
     if plot is not None:
-        from coflash.figures import trace as trace_figures  # needs numpy, which --help does not
+        from coflash.trace import figure  # needs numpy, which --help does not
 
-        trace_figures.check_place(plot)
-    curves = None
-    if policies is None:
-        check_effect(
-            {"--cache-sizes": sizes}, "without --policies, such as --policies lru,sieve: no caches are simulated"
-        )
-    else:
-        curves = _curves(trace, read, policies, sizes, page, sample)
+        figure.check_place(plot)
+    curves = _curves(trace, read, policies, sizes, page, sample)
     with shown("reading", errors()) as report:
         found = traces.info(trace, trace_options(read), report, page=page, sample=sample)
-    written = [] if plot is None else trace_figures.draw(found, plot, curves)
+    written = [] if plot is None else figure.draw(found, plot, curves)
     if as_json:
         show_json(found.to_dict() | ({} if curves is None else {"miss_ratio_curves": curves.to_dict()}))
         return
@@ -94,8 +88,12 @@ def survey(table: Path, trace: list[str]) -> None:
 
 
 def _curves(
-    trace: list[str], read: list[str] | None, policies: str, sizes: str | None, page: str, sample: str
-) -> MissRatioCurves:
+    trace: list[str], read: list[str] | None, policies: str | None, sizes: str | None, page: str, sample: str
+) -> MissRatioCurves | None:
+    if policies is None:
+        how = "without --policies, such as --policies lru,sieve: no caches are simulated"
+        check_effect({"--cache-sizes": sizes}, how)
+        return None
     check_lasting(trace, "--policies reads the trace a second time")
     each = [] if sizes is None else _names(sizes)
     most = traces.SIMULATED_PAGES if sample == "auto" else sample

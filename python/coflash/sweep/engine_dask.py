@@ -12,10 +12,10 @@ from typing import Any
 import distributed
 
 from coflash._core import CoflashError
+from coflash.machine import available_bytes
 from coflash.runs.inputs import Input
 from coflash.sweep.devices import Devices
 from coflash.sweep.engine import Place
-from coflash.sweep.memory import available_bytes
 from coflash.sweep.plan import Job, Ran, execute
 
 _SECONDS_TO_CONNECT = 30

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
+from coflash.machine import available_bytes, cores
 from coflash.sweep.devices import Devices
 from coflash.sweep.engine import Place
-from coflash.sweep.memory import available_bytes, cores
 from coflash.sweep.plan import Job, Ran, Stopped, execute
 
 

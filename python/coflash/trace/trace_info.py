@@ -128,7 +128,7 @@ class MissRatioCurves(Record, Tabular):
         Raises:
             CoflashError: It cannot be written.
         """
-        from coflash.figures.trace import draw  # slow to import
+        from coflash.trace.figure import draw  # slow to import
 
         draw(None, Path(file), self)
 
@@ -195,7 +195,7 @@ class TraceInfo(Record, Tabular):
         Raises:
             CoflashError: It cannot be written.
         """
-        from coflash.figures.trace import draw  # slow to import
+        from coflash.trace.figure import draw  # slow to import
 
         draw(self, Path(file))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,9 @@ from coflash.charts import (
     write_pictures,
 )
 from coflash.files import atomic_write, kinds
-from coflash.trace.trace_info import Distribution, MissRatioCurves, Sampling, TraceInfo
+
+if TYPE_CHECKING:
+    from coflash.trace.trace_info import Distribution, MissRatioCurves, Sampling, TraceInfo
 
 _STYLES = {
     "writes": Look(palette.LINES[0]),
@@ -69,8 +71,7 @@ def draw(info: TraceInfo | None, place: Path, curves: MissRatioCurves | None = N
     charts = {} if info is None else {name: panel(info) for name, panel in PANELS.items()}
     if curves is not None:
         charts["miss-ratio"] = _policies(info, curves)
-    ending = _format(place)
-    if ending is None:
+    if (ending := _format(place)) is None:
         return write_pictures(place, [(f"{name}.pdf", picture(chart, "pdf")) for name, chart in charts.items()])
     atomic_write.write_file(place, picture(list(charts.values()), ending, columns=3))
     return [place]
