@@ -24,7 +24,8 @@ class Database:
 
     `pool` is a share of the pages, `distance` the log between two checkpoints as a share of the data, `commits` how
     many transactions share a flush. `images` says where whole pages are written: in the `log` at their first change, as
-    PostgreSQL does, or in an area of their own right before the page itself, the `doublewrite` of InnoDB. With
+    PostgreSQL does, in an area of their own right before the page itself, the `doublewrite` of InnoDB, or nowhere
+    (`none`), as where the drive writes a page whole or not at all. With
     `trims_log` the log that recovery will not read again is trimmed when a checkpoint is complete: the simplest rival.
     """
 
@@ -80,7 +81,7 @@ class Database:
         return self.pages * PAGE_BYTES + self.log_bytes + (1 << 20)
 
     def requests(self, transactions: int) -> Iterator[Row]:
-        """Yield the requests of a number of transactions: operation, offset, bytes."""
+        """Yield the requests of a number of transactions: operation, offset, bytes; further ones go on from there."""
         random = np.random.default_rng(self.seed)
         weights = 1 / np.arange(1, self.pages + 1) ** self.skew
         cumulative = np.cumsum(weights / weights.sum())

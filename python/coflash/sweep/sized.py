@@ -167,7 +167,8 @@ class Sizing(Kept):
         if not math.isnan(later):
             more = say("over rounds", rounds=ROUNDS) + more
             number = number._replace(half_width=max(number.half_width or 0.0, abs(later - first)))
-        room = say("room", by=-excess) if excess <= 0 else ""
+        is_near = (number.half_width or 0.0) > abs((number.mean or 0.0) - goal.bound)
+        room = say("room within its interval" if is_near else "room", by=-excess) if excess <= 0 else ""
         return f"{goal.measure.label} {say_bounded(goal, number, excess, more)}{room}"
 
     def _rests(self) -> str:
@@ -176,8 +177,7 @@ class Sizing(Kept):
         rating = next(iter(assumptions_of(run.document, "endurance").values()), "–")
         dies = counted(math.prod(flash[key.removeprefix("flash.")] for key in SMALLER[1:4]), "die")
         capacity, cell = show(run.workload["logical_bytes"], "bytes"), flash["cell"].upper()
-        is_own = self.cost != prices(self.scenario)
-        end = "." if is_own else say("prices", month=_PRICED)
+        end = "." if self.cost != prices(self.scenario) else say("prices", month=_PRICED)
         return say("rests", capacity=capacity, dies=dies, cell=cell, rating=rating, cost=self.cost, end=end)
 
     def _reasons(self) -> list[str]:

@@ -49,7 +49,8 @@ impl Lines {
             }) {
                 let whole: Vec<u8> = line.drain(..=end).collect();
                 // A client that has disconnected needs no answer.
-                let _ = writeln!(stream, "{}", answer(String::from_utf8_lossy(&whole).trim()));
+                // In one piece: a client may take what it reads for the whole answer.
+                let _ = stream.write_all((answer(String::from_utf8_lossy(&whole).trim()) + "\n").as_bytes());
             }
             count > 0
         });

@@ -55,7 +55,7 @@ impl Shrinking<'_, '_> {
         let last_durable = windows.iter().flat_map(|window| &window.covered).max().copied();
         let comes = |id: Id, last: Id| id <= last || last_durable.is_some_and(|durable| id < durable);
         let until = |last: Id| {
-            let mut other = State { come: last + 1, ..state.clone() };
+            let mut other = State { come: (last + 1).max(last_durable.unwrap_or_default()), ..state.clone() };
             other.order.iter_mut().for_each(|order| order.retain(|&id| comes(id, last)));
             other.kept.retain(|&id, _| comes(id, last));
             other
