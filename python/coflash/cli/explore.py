@@ -85,14 +85,15 @@ def explore(
     if junit_file is not None:
         atomic_write.check_file(junit_file, kinds.JUNIT)
     chosen = None if scenario is None else scenario_with(scenario, assignments)
-    begun = time.monotonic()
-    count, until = _budget(points)
+    begun, (count, until) = time.monotonic(), _budget(points)
     with Progress(console=errors(), transient=True, disable=not errors().is_terminal) as bars:
         bar = bars.add_task("states", total=None)
 
         def go_on(done: int, states: int, _wrong: int) -> bool:
+            nonlocal begun  # the time is that of the checks
             bars.update(bar, completed=done, total=states or None)
-            return not stopped and (not states or time.monotonic() < begun + until)
+            begun = begun if done else time.monotonic()
+            return not stopped and time.monotonic() < begun + until
 
         try:
             found = device.explore(
@@ -126,7 +127,7 @@ def explore(
 
 def _budget(points: str) -> tuple[int, float]:
     """Return how many states are planned, and the time for them in seconds."""
-    if points.isdigit():
+    if points.isdecimal():
         return int(points), math.inf
     count, unit = quantity(points)
     if unit != "ns":

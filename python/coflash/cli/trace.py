@@ -31,6 +31,8 @@ _UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "share": "share"}
 _NOT_SHOWN = frozenset({"course", "write_growth", "reuse", "popularity", "sampling", "address_min", "address_end"})
 """Parts of a description that `trace info` shows; a likeness is compared without them."""
 
+_NO_CACHES = "without --policies, such as --policies lru,sieve: no caches are simulated"
+
 
 @app.command()
 def info(
@@ -58,7 +60,9 @@ def info(
         from coflash.trace import figure  # needs numpy, which --help does not
 
         figure.check_place(plot)
-    curves = _curves(trace, read, policies, sizes, page, sample)
+    if policies is None:
+        check_effect({"--cache-sizes": sizes}, _NO_CACHES)
+    curves = None if policies is None else _curves(trace, read, policies, sizes, page, sample)
     with shown("reading", errors()) as report:
         found = traces.info(trace, trace_options(read), report, page=page, sample=sample)
     written = [] if plot is None else figure.draw(found, plot, curves)
@@ -88,12 +92,8 @@ def survey(table: Path, trace: list[str]) -> None:
 
 
 def _curves(
-    trace: list[str], read: list[str] | None, policies: str | None, sizes: str | None, page: str, sample: str
-) -> MissRatioCurves | None:
-    if policies is None:
-        how = "without --policies, such as --policies lru,sieve: no caches are simulated"
-        check_effect({"--cache-sizes": sizes}, how)
-        return None
+    trace: list[str], read: list[str] | None, policies: str, sizes: str | None, page: str, sample: str
+) -> MissRatioCurves:
     check_lasting(trace, "--policies reads the trace a second time")
     each = [] if sizes is None else _names(sizes)
     most = traces.SIMULATED_PAGES if sample == "auto" else sample

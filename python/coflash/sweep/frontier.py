@@ -73,7 +73,7 @@ class Frontier:
     def left(self) -> float:
         """The share by which a pair may be cheaper than the best one, as far as is known."""
         least = (self.cost((ends[0] + 1, at)) for at, ends in self._paying(range(self.seconds), 0).items())
-        return max(0.0, 1 - min(least, default=self.best) / self.best)
+        return max(0.0, 1 - min(least, default=self.best) / self.best) if self.best else 0.0
 
     def dearest(self, column: int, close: float) -> int:
         """Return the largest first size of a column that is cheaper than the best pair; -1 if none is."""

@@ -313,10 +313,10 @@ fn job_of(
         o.pace.rate_bytes_per_s[ddir].max(o.rate_iops[ddir].saturating_mul(sizes[ddir].least))
     });
     let queue_depth = if options::is_synchronous(&o.engine) { 1 } else { o.pace.queue_depth };
-    let seeding = match (o.seed, o.repeat) {
-        (Some(seed), repeat) => Seeding::Given { seed, repeat_places: repeat && clone == 0 },
-        (None, true) => Seeding::Repeat { all: o.repeat_all },
-        (None, false) => Seeding::OfScenario,
+    let seeding = match o.seed {
+        _ if o.repeat_all || (o.repeat && o.seed.is_none()) => Seeding::Repeat { all: o.repeat_all },
+        Some(seed) => Seeding::Given { seed, repeat_places: o.repeat && clone == 0 },
+        None => Seeding::OfScenario,
     };
     // With several names fio spreads a job over several files.
     let file_name = o.file_name.clone().unwrap_or_else(|| format!("{}.{clone}.0", section.name));

@@ -115,6 +115,8 @@ const JOBS: &[(&str, &str)] = &[
     ("random-sizes-beyond", "rw=randrw:2\nbs=4k,8k\nbs_is_seq_rand=1\nsize=10m\nio_size=20m"),
     ("beyond-map", "rw=randrw:2\nbs=4k,8k\nbs_is_seq_rand=1\nsize=9996k\nio_size=20m"),
     ("read-repeated", "rw=read\nbs=12k\nloops=3\nsize=5m"),
+    ("all-repeat-seed", "rw=randrw\nallrandrepeat=1\nrandseed=42\nbs=4k\nsize=8m"),
+    ("all-repeat-seed-sequential", "rw=rw\nbs=4k\nsize=2m\nrandseed=42\nallrandrepeat=1"),
     ("all-repeat", "rw=randrw\nallrandrepeat=1\nbs=4k"),
     ("long", "rw=randread\nbs=4k\nrandom_generator=tausworthe64"),
     ("lfsr", "rw=randread\nbs=4k\nrandom_generator=lfsr"),

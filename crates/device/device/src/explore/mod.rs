@@ -182,7 +182,7 @@ pub fn explore(
         runs.extend(each.into_iter().map(|faults| (faults, share)));
     }
     let mut records = vec![Record { share: plan.runs, ..clean }];
-    for (faults, share) in runs {
+    for (faults, share) in runs.into_iter().take_while(|_| !commands.is_stopped()) {
         let (record, _) = exploring.run(faults, records.len(), report)?;
         records.push(Record { share, ..record });
     }

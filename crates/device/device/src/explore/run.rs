@@ -111,13 +111,14 @@ impl<D: Disk + Send> Export for RunDisk<D> {
     }
 
     fn serve(&self, requests: &mut Vec<Request>) {
+        // Before they are logged: of several connections the log has the order in which requests are served.
+        let session = &mut *lock(&self.session);
         let ids: Vec<_> = {
             let mut written = self.log.as_ref().map(|logged| lock(&logged.written));
             let arrives =
                 |request| written.as_mut()?.arrives(self.clock, request, self.shape.preferred_bytes);
             requests.iter().map(arrives).collect()
         };
-        let session = &mut *lock(&self.session);
         for (mut request, id) in requests.drain(..).zip(ids) {
             let logged = self.log.as_ref();
             let fate =
