@@ -39,7 +39,7 @@ CACHE_SIZES_BYTES = (16 * MIB, 32 * MIB, 64 * MIB, 128 * MIB)
 QUICK_CACHE_SIZES_BYTES = (32 * MIB, 128 * MIB)
 
 WARMED = {"precondition.until_steady": True, "precondition.through_caches": True, "workload.repeat": 2}
-"""What a run is measured from, also without a cache; over whole passes, of which any quarter has its half."""
+"""Flash and caches are warm when a run begins. A run has the trace twice, so that each quarter of it is half a pass."""
 
 QUESTION = (
     "A non-volatile cache inside an SSD holds copies of pages that garbage collection is about to copy within flash. "

@@ -88,6 +88,7 @@ OCP = "Smart extended log\nPhysical media units written -\t {} {}\nPhysical medi
             + json.dumps({"Physical media units written": {"hi": 0, "lo": media}, "x": 1})
         ),
         lambda host, media: f"Data Units Written:  {host:,} [1 TB]\nphysical_media_units_written : {media}\n",
+        lambda host, media: f"data_units_written : {host}\nphysical_media_units_written : {media}\n1700000000 s\n",
     ],
 )
 def test_counters_of_a_life_are_counted_from_the_first_time(form: Callable[[int, int], str], tmp_path: Path) -> None:

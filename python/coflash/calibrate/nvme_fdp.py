@@ -29,7 +29,7 @@ _COUNTER = re.compile(
 _HOST_UNITS = re.compile(r"(?i)data[ _]units[ _]written[\"\s]*:\s*\"?(\d[\d,.'_\u202f\u00a0]*)")
 """The host's counter of `nvme smart-log` and smartctl: thousands of 512 bytes, with a rounded size behind it."""
 _MEDIA_BYTES = re.compile(
-    r"(?i)physical.media.units.written[\"\s]*[-:][\s{]*(?:\"hi\"[\s:]*)?(?:(\d+)[\s,]+(?:\"lo\"[\s:]*)?)?(\d+)"
+    r"(?i)physical.media.units.written[\"\s]*[-:][\s{]*(?:\"hi\"[\s:]*)?(?:(\d+)(?:[ \t]+|,\s*\"lo\"[\s:]*))?(\d+)"
 )
 """The counter of `nvme ocp smart-add-log`: bytes, as one number, or as its two halves of 64 bits."""
 _WHOLE = re.compile(r"\d+|\d{1,3}(?:[,.'_\u202f\u00a0 ]\d{3})+")

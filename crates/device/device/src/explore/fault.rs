@@ -35,7 +35,7 @@ pub(crate) struct Fault {
     kind: Kind,
     counts: usize,
     at: u64,
-    /// The most runs with it, if its request is drawn anew for each.
+    /// The most runs with this fault; each run has its own request.
     runs: u64,
 }
 

@@ -184,7 +184,7 @@ impl Choice<'_> {
         state.landing(self.log, order, self.loose)
     }
 
-    /// What lands when what came before `come` lands anew.
+    /// The changes that may land in another order, of those before `come`.
     fn landing(&self, come: Id) -> Vec<Id> {
         self.loose.iter().chain(&self.open).copied().filter(|&id| id < come).collect()
     }
