@@ -62,7 +62,7 @@ def test_a_second_drive_is_predicted_by_its_log_alone(done: Done) -> None:
     assert pages * (1 - share) == pytest.approx(2 * streams.PAGES, rel=1e-5)
     for name, workload in workloads.SECONDS.items():
         (run,) = done.runs.of(name)
-        assert warp.reading.last_fill(run) == pytest.approx(2, abs=0.15)
+        assert warp.reading.last_fill(run) == pytest.approx(2, abs=0.3)  # a row of the log is a quarter
         assert run.scenario.to_dict()["ftl"]["placement"]["isolation"] == {"name": workloads.INITIALLY}
         row = next(row for row in rows(done, "second-points") if row["curve"] == workload)
         assert int(row["points"]) == sum(1 < one.fills <= 2 for one in streams.published()[workload, streams.SECOND])
@@ -97,6 +97,8 @@ def test_the_whole_drive_has_a_stored_row_of_each_counted_curve_in_the_table_of_
 def test_a_scale_may_have_a_few_curves_under_the_settled_reading_alone(tmp_path: Path) -> None:
     with tiny_scale(warp.PAPER, workloads, Scale(256, 1.5, only=("zoned-own",))):
         few = reproduce("warp", "tiny", out=tmp_path)
+    page = few.page.read_text("utf-8")
+    assert "## Curves: " in page and "## Second: " not in page, "a figure without runs is left out"
     assert [(run.experiment.name, run.case.line) for run in few.runs] == [("zoned-own", workloads.SETTLED)]
 
 

@@ -73,7 +73,7 @@ _SCHEMES: dict[str, dict[str, Any]] = {
 VARIANTS = (BASELINE, CDM, OVERWRITES, REMOVABLE, ON_CACHE, CONSISTENT, WEIGHT_0, ADAPTIVE)
 PARTS = (WEIGHT_0, OVERWRITES, REMOVABLE, ON_CACHE, CONSISTENT)
 """Variants of CDM, which are run at some cache sizes."""
-SUBSETS_GIB = ((0.25, 0.5, 1, 2, 4), (0.5, 1, 2, 4, 8), (1, 2, 4, 8, 16), (0.25, 2, 4, 6, 8), (1, 2, 4, 8, 12, 16))
+SUBSETS_GIB = ((0.25, 0.5, 1, 2, 4), (0.5, 1, 2, 4, 8), (1, 2, 4, 8, 16), (0.25, 1, 4, 16), (2, 4, 8, 16))
 """Choices of cache sizes, on 64 GiB."""
 UNDER_WAY_MAX = 64
 """The number of parallel requests, eight for each element of the device, from which on a queue never empties."""
@@ -93,7 +93,7 @@ class Scale:
     """The shares of random writes of figure 2."""
     cache_gib: tuple[float, ...] = (1, 2, 4, 8, 16)
     """The cache sizes of figures 6 to 9 under both workloads, on a device of 64 GiB."""
-    more_gib: tuple[float, ...] = (0.25, 0.5, 1, 2, 4, 6, 8, 12, 16)
+    more_gib: tuple[float, ...] = (0.25, 0.5, 1, 2, 4, 8, 16)
     """Those of the main set-ups with several seeds, from which other choices are drawn."""
     seeds: int = 3
     parts_gib: tuple[float, ...] = (1, 4, 8)
