@@ -159,18 +159,21 @@ def test_all_workloads_have_the_same_caches(scale: str) -> None:
 
 
 def test_life_is_prolonged_as_erases_fall(done: Done) -> None:
+    def programs(metrics: Any) -> int:
+        return sum(metrics["programs_pages"].values())
+
     columns, _, *table = section(done, "Averages")
     (row,) = (row for row in table if row[0] == workloads.ZIPF_LIVE)
     found = []
     for line in (workloads.BASELINE, workloads.CDM):
         counted = {run.case.at: run.metrics for run in done.runs.of("oltp-zipf", line)}
-        found.append({at: (one.erases_blocks, one.host_writes_pages) for at, one in counted.items()})
+        found.append({at: (one.erases_blocks, one.host_writes_pages / programs(one)) for at, one in counted.items()})
     base, cdm = found
     runs = done.runs.of("oltp-zipf", workloads.BASELINE)
     places = [run.case.at for run in runs if run.metrics.gc_copies_pages]
     erases = [cdm[at][0] / base[at][0] - 1 for at in places]
     assert row[columns.index("erases")] == show_change(mean(erases))
-    life = [(cdm[at][1] / cdm[at][0]) / (base[at][1] / base[at][0]) - 1 for at in places]
+    life = [cdm[at][1] / base[at][1] - 1 for at in places]
     assert row[columns.index("life")] == show_change(mean(life))
     assert mean(erases) < 0 < mean(life)
 
@@ -182,7 +185,7 @@ def test_the_paper_is_drawn_into_each_figure_that_it_has_a_number_for(done: Done
     label, _ = NORMALISED["figure-8"]
     means = {float(row[label]) for row in rows(done, "figure-8") if row["line"] == "the paper: mean"}
     changes = PAPER.queries.constants["MEAN_CHANGE"]
-    assert means == {1 + changes["jedec"], 1 + changes["oltp"]}
+    assert sorted(means) == pytest.approx(sorted(1 + change for change in changes.values()))
 
 
 def test_only_the_main_set_ups_are_counted(done: Done) -> None:
