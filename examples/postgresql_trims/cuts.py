@@ -32,13 +32,18 @@ UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :aid;
 END = "INSERT INTO transfer VALUES (:round, :client_id, :number);\nEND;\n"
 SCRIPTS = {"quick": BEGIN + END, "slow": BEGIN + "\\sleep 700 ms\n" + END}
 """In a slow transaction an image waits in memory for a commit, long enough for the deallocation of its page."""
-SETTINGS = {
+SETTINGS: dict[str, object] = {
     "shared_buffers": "8MB",
     "max_wal_size": "12MB",
     "checkpoint_timeout": "30s",
     "deallocate_logged_pages": "on",
     "autovacuum_naptime": "5s",
 }
+
+
+def trimmed(served: device.Served) -> int:
+    """Return how many pages were trimmed since power on."""
+    return int(served.metrics["host_trims_pages"]) if served.metrics else 0
 
 
 def cut_in_work(at: Stand, served: device.Served, number: int, place: Path) -> tuple[Counter[int], dict[str, object]]:
@@ -54,10 +59,10 @@ def cut_in_work(at: Stand, served: device.Served, number: int, place: Path) -> t
     words = ["-n", "-c", clients, "-T", 60, "-l", "--log-prefix", logs / "done", "-f", script]
     words += ["-D", f"round={number}", "-D", "number=0", "--random-seed", number]
     work = threading.Thread(target=at.pgbench, args=words, kwargs={"check": False})
-    trims = int((served.metrics or {}).get("host_trims_pages", 0))
+    trims = trimmed(served)
     work.start()
     time.sleep(draw.uniform(0.5, 3.0))
-    trims = int((served.metrics or {}).get("host_trims_pages", 0)) - trims
+    trims = trimmed(served) - trims
     loss = served.cut(seed=number)
     at.killed()
     work.join()
