@@ -2,7 +2,7 @@
 
 As root, with nbdfuse, e2fsprogs, and the patched PostgreSQL in the folder that the variable POSTGRESQL names:
 
-    python measure.py --scale 8 --seed 1 none log pages both
+    python -m postgresql_trims.measure --scale 8 --seed 1 none log pages both
 
 Each case is a new device, filled by pgbench's tables and the log, on which as much is written as `--warm` times its
 size before anything is measured. It prints a line of JSON a case. The simulation of the session must be equal.
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import ctypes
 import json
 import os
 import re
@@ -24,7 +23,7 @@ import threading
 import time
 from pathlib import Path
 
-from stand import Stand, command, stand
+from postgresql_trims.stand import Stand, command, stand
 
 from coflash import Scenario, device
 
@@ -52,9 +51,7 @@ class LogTrimmer(threading.Thread):
         """Trim with the library `in_place`."""
         super().__init__(daemon=True)
         self.at, self.done, self.trimmed = at, threading.Event(), set[str]()
-        self.library = ctypes.CDLL(str(in_place), use_errno=True)
-        self.library.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long]
-        os.environ["BLOCK_DEVICE"] = at.loop
+        self.in_place = in_place
 
     def run(self) -> None:
         """Look for segments a few times a second."""
@@ -63,9 +60,7 @@ class LogTrimmer(threading.Thread):
             for file in sorted(path for path in (self.at.data / "pg_wal").glob("0000000*") if path.name > name)[3:]:
                 if file.name not in self.trimmed:
                     self.trimmed.add(file.name)
-                    with file.open("rb") as segment:
-                        if self.library.fallocate(segment.fileno(), 3, 0, file.stat().st_size):
-                            raise OSError(ctypes.get_errno(), f"{file} cannot be trimmed")
+                    self.at.deallocate(file, 0, file.stat().st_size, self.in_place)
 
     def __enter__(self) -> LogTrimmer:
         self.start()

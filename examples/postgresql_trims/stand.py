@@ -74,9 +74,17 @@ class Stand:
         """Run a command of PostgreSQL as its user."""
         return command(*words, check=check, user="postgres")
 
+    def preloaded(self, in_place: Path | None) -> dict[str, str]:
+        """Return the environment in which a hole is a discard below the file system."""
+        return {"LD_PRELOAD": str(in_place), "BLOCK_DEVICE": self.loop} if in_place else {}
+
+    def deallocate(self, file: Path, begin: int, length: int, in_place: Path | None = None) -> None:
+        """Deallocate a part of a file."""
+        command("fallocate", "--punch-hole", "-o", begin, "-l", length, file, more=self.preloaded(in_place))
+
     def begin(self, settings: dict[str, object], in_place: Path | None = None) -> None:
         """Begin the server; with the library `in_place` it makes no holes, and the drive alone forgets a page."""
-        more = {"LD_PRELOAD": str(in_place), "BLOCK_DEVICE": self.loop} if in_place else None
+        more = self.preloaded(in_place)
         command("chown", "postgres", self.loop)
         self.sockets = Path(tempfile.mkdtemp(prefix="pg"))
         command("chown", "postgres", self.sockets)
