@@ -1,8 +1,9 @@
 """Power cuts while a real PostgreSQL deallocates the pages that its log holds.
 
 As root, with what `measure.py` needs: `python -m postgresql_trims.cuts --rounds 200 --in-place in_place.so`. In each
-round clients change accounts on a device with a volatile cache, whose power is cut at a moment that is drawn. ext4 and PostgreSQL recover.
-Then each transaction that was acknowledged must be there, no money and no row lost, amcheck and all checksums clean.
+round clients change accounts on a device with a volatile cache, whose power is cut at a moment that is drawn. ext4 and
+PostgreSQL recover. Then each transaction that was acknowledged must be there, no money and no row lost, amcheck and all
+checksums clean.
 It prints a line of JSON a round, and ends with 1 if a round was wrong.
 """
 
@@ -20,9 +21,9 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from postgresql_trims.stand import Stand, stand
 
 from coflash import Scenario, device
+from postgresql_trims.stand import Stand, stand
 
 BEGIN = """\\set aid random(1, 100000)
 \\set number :number + 1

@@ -23,9 +23,8 @@ import threading
 import time
 from pathlib import Path
 
-from postgresql_trims.stand import Stand, command, stand
-
 from coflash import Scenario, device
+from postgresql_trims.stand import Stand, command, stand
 
 CASES = {"none": (False, False), "log": (True, False), "pages": (False, True), "both": (True, True)}
 """Is the dead log trimmed? Are logged pages deallocated?"""
