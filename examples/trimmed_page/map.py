@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -35,7 +36,7 @@ DRIVE = Scenario.load("demo").with_(
         "replay": {"mode": "closed", "queue_depth": 8},
     }
 )
-CASES: dict[str, dict[str, object]] = {
+CASES: dict[str, dict[str, Any]] = {
     "none": {},
     "log": {"trims_log": True},
     "pages": {"deallocate": "first-dirty"},
@@ -45,7 +46,7 @@ CALIBRATED = {"7450-max": True, "p5520": True, "cm7-r": True, "pe8110": True, "w
 """The drives whose calibration says whether trimmed pages are freed."""
 
 
-def measured(database: Database, keys: dict[str, object]) -> Result:
+def measured(database: Database, keys: Mapping[str, object]) -> Result:
     """Return the result of a database from its empty pool on; refuse one that is not steady."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "requests.csv"
@@ -58,7 +59,7 @@ def measured(database: Database, keys: dict[str, object]) -> Result:
     return result
 
 
-def row(database: Database, keys: dict[str, object] | None = None) -> dict[str, tuple[float, float, float]]:
+def row(database: Database, keys: Mapping[str, object] | None = None) -> dict[str, tuple[float, float, float]]:
     """Return WAF, flash programs a transaction, and time a transaction in microseconds, of each case."""
     found = {}
     for case, options in CASES.items():
