@@ -58,9 +58,9 @@ def _panels(figure: Figure, runs: Runs) -> list[Chart]:
     others = [figure.beside(runs, experiment) for experiment in panels]
     shown = [lines_of(runs, experiment, figure) for experiment in panels]
     names = list(dict.fromkeys(line.label for lines in shown for line in lines))
-    beside = dict.fromkeys(line.label for lines in others for line in lines)
+    black = dict.fromkeys(line.label for lines in others for line in lines)
     styles = looks(names, figure.across) | {
-        label: Look("#202020", (), marker) for label, marker in zip(beside, _BESIDE, strict=False)
+        label: Look("#202020", (), marker) for label, marker in zip(black, _BESIDE, strict=False)
     }
     across = Axis(
         f"{figure.axis.label} ({figure.axis.unit})" if figure.axis.unit else figure.axis.label,
