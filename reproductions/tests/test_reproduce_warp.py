@@ -97,7 +97,7 @@ def test_the_whole_drive_has_a_stored_row_of_each_counted_curve_in_the_table_of_
 
 
 def test_a_scale_may_have_a_few_curves_under_the_settled_reading_alone(tmp_path: Path) -> None:
-    with tiny_scale(warp.PAPER, workloads, Scale(256, 1.5, only=("zoned-own",))):
+    with tiny_scale(warp.PAPER, workloads, Scale(256, 2, only=("zoned-own",))):
         few = reproduce("warp", "tiny", out=tmp_path)
     page = few.page.read_text("utf-8")
     assert "## Curves: " in page and "## Second: " not in page, "a figure without runs is left out"
