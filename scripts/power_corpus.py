@@ -111,21 +111,34 @@ def cases() -> Iterator[Case]:
 def _examples() -> Iterator[Case]:
     """Yield the examples: file systems themselves, and a bank in two databases."""
     for name, fault, published, medium, example, unsafe, safe in (
-        ("ext4", "ext4 with `barrier=0`.", "Linux, ext4", "ext4", "ext4_power", "OPTIONS=barrier=0 FILES=6", "FILES=6"),
-        ("xfs", "", "", "xfs", "ext4_power", "", "FILES=6"),
+        (
+            "ext4",
+            "ext4 with `barrier=0`.",
+            "Linux, ext4",
+            "ext4",
+            "ext4_power_cuts",
+            "OPTIONS=barrier=0 FILES=6",
+            "FILES=6",
+        ),
+        ("xfs", "", "", "xfs", "ext4_power_cuts", "", "FILES=6"),
         ("sqlite-bank-delete", *_SQLITE, "MODE=delete SYNCHRONOUS=off", "MODE=delete"),
         ("sqlite-bank-wal", *_SQLITE, "MODE=wal SYNCHRONOUS=off", "MODE=wal"),
         ("postgresql-bank", *_POSTGRESQL, "FSYNC=off", "FSYNC=on"),
     ):
-        (place,) = EXAMPLES.glob(f"{example}_*")
+        place = EXAMPLES / example
         settings = {FAULT: unsafe, RIGHT: safe} if fault else {RIGHT: safe}
         run = {variant: f"{setting} {place}/workload.sh" for variant, setting in settings.items()}
         check = {variant: f"{setting} {place}/check.sh" for variant, setting in settings.items()}
         yield Case(name, fault, published, medium, run, check)
 
 
-_SQLITE = ("SQLite with `synchronous=off`.", "SQLite, PRAGMA synchronous", "ext4", "sqlite")
-_POSTGRESQL = ("PostgreSQL with `fsync=off`.", "PostgreSQL manual, fsync", "ext4, PostgreSQL", "postgresql")
+_SQLITE = ("SQLite with `synchronous=off`.", "SQLite, PRAGMA synchronous", "ext4", "sqlite_on_a_cooperative_ssd")
+_POSTGRESQL = (
+    "PostgreSQL with `fsync=off`.",
+    "PostgreSQL manual, fsync",
+    "ext4, PostgreSQL",
+    "postgresql_on_a_cooperative_ssd",
+)
 
 
 @dataclass(frozen=True)

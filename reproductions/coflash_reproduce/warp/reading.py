@@ -9,7 +9,7 @@ import numpy as np
 from coflash_reproduce.paper import Run
 from coflash_reproduce.paper import flash_pages as pages_of
 from coflash_reproduce.warp import workloads as its
-from coflash_reproduce.warp.streams import PAGES, Numbers
+from coflash_reproduce.warp.streams import PAGES, SECOND, TIMES_LARGER, Numbers
 
 NEAR = 0.05
 """A point is near if it deviates by at most this."""
@@ -41,7 +41,7 @@ def _course(run: Run) -> tuple[Numbers, Numbers]:
         host = np.cumsum(series["host_writes_pages"], dtype=float)
         of_fill = PAGES / divisor_of(run)
         if run.experiment.name in its.SECONDS:
-            of_fill *= 2 * 1024 / its.SECOND_PAGES
+            of_fill *= TIMES_LARGER[SECOND] * 1024 / its.SECOND_PAGES
         _COURSES[run.key] = host / of_fill, np.asarray(programs) / np.maximum(host, 1)
     return _COURSES[run.key]
 
