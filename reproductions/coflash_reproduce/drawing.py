@@ -66,7 +66,7 @@ def _panels(figure: Figure, runs: Runs) -> list[Chart]:
     found = []
     for experiment, lines, beside in zip(panels, shown, others, strict=True):
         rows = [row for line in (*lines, *beside) for row in _rows(line)]
-        low = None if figure.from_zero else min(float(row["y"]) for row in rows)
+        low = None if figure.from_zero else min(float(row.get("low", row["y"])) for row in rows)
         found.append(
             charts.lines(
                 rows,
