@@ -60,7 +60,7 @@ CACHES = (1, CACHE, 20)
 SPARES = (7, SPARE, 20, 28, 45, 70, 110, 160, 200)
 DEVICES = (7, SPARE, 28)
 """Spare spaces, in %, of devices without cooperation, and of those with it."""
-READS, SHARES = (0, 50, 80, 90, 95), (5, 20, 50)
+READS, SHARES = (0, 50, 80, 95), (5, 20, 50)
 """Shares of reads, and caches, in %, over which the drop alone is looked at."""
 LARGER = "four times the device"
 DRIVES = {f"{drive} (drive)": drive for drive in ("pm9a3", "wd")}
@@ -202,7 +202,7 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
             seeds = scale.seeds if size == CACHE else 1
             found.append(Experiment(f"device {skew} {size}", title, base, cases, seeds=seeds))
         longer = _in_host(_with(_generated(SKEWS[skew], 2 * scale.writes), {}))
-        cases, title = _cases(IN_HOST, EVICTIONS), f"{skew}, cache {CACHE} %, in the host"
+        cases, title = _cases(IN_HOST, FEW), f"{skew}, cache {CACHE} %, in the host"
         found.append(Experiment(f"host {skew} {CACHE}", title, longer, cases))
         found.append(Experiment(f"spare {skew}", skew, base, tuple(_by_spare())))
         found.append(Experiment(f"baseline {skew}", skew, base, _baselines()))
@@ -230,9 +230,9 @@ def _by_spare() -> Iterable[Case]:
         spare = {"ftl.spare.share": f"{at}%"}
         yield Case(f"{NONE}, no cache, 0", at, {"cooperation": "none", "cache.size": "0B", **spare})
         for size in (1, CACHE):
-            yield from _cases((NONE,), (LRU, TINY, FIFO), size, at, **spare)
+            yield from _cases((NONE,), (LRU, TINY), size, at, **spare)
         for size in CACHES if at in DEVICES else ():
-            yield from _cases((OVERWRITES, BOTH, COST), (FIRST, TINY), size, at, **spare)
+            yield from _cases((OVERWRITES, COST), (FIRST, TINY), size, at, **spare)
 
 
 def _baselines() -> tuple[Case, ...]:
