@@ -110,7 +110,7 @@ def test_read_hits_and_waits_stand_beside_programs_where_reads_go_to_other_pages
     assert row["p50 of reads"].count("→") == row["p99 of reads"].count("→") == 1
     cells = {row["eviction"]: row for row in rows(done, "table-4") if row["condition"] == APART}
     first, tiny = (
-        float(cells[one]["overwrites"].partition("(")[2].rstrip(")")) for one in ("clean first", "W-TinyLFU")
+        _percent(cells[one]["overwrites"].partition("(")[2].rstrip(")")) for one in ("clean first", "W-TinyLFU")
     )
     assert first < -15 < 5 < tiny
 
@@ -138,7 +138,8 @@ def test_a_run_that_is_not_steady_by_its_notes_is_in_no_table_and_the_page_says_
     runs = Runs(tuple(map(noted, done.runs)))
     query = "select count(*) from compared where title = $title"
     assert [_queried(each, query, title=MOVES) for each in (done.runs, runs)] == [[(16,)], [(15,)]]
-    page = markdown(atlas.STUDY, "atlas", "tiny", (), runs, "images")
+    with tiny_scale(atlas.STUDY, atlas, atlas.SCALES["quick"]):
+        page = markdown(atlas.STUDY, "atlas", "tiny", (), runs, "images")
     assert f"{MOVES} (1 of 16)" in page
     assert re.search(r"by their own notes, \d+ of them say nothing of a steady state", page)
 
@@ -154,7 +155,7 @@ def test_a_break_even_price_is_the_spare_space_in_place_of_cooperation_over_the_
 
 
 def test_dollars_are_those_of_size(done: Done) -> None:
-    by_line = {row["  "]: float(row["$"]) for row in rows(done, "table-7")}
+    by_line = {row[""]: float(row["$"]) for row in rows(done, "table-7")}
     assert by_line["the same dollars as spare space"] == pytest.approx(by_line["none, LRU"], rel=0.02)
     assert by_line["none, LRU"] == pytest.approx(0.05 * 3 + 1.12 * 0.08, rel=0.03)
 

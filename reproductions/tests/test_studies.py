@@ -117,6 +117,7 @@ def test_the_law_of_all_three_counts_what_comes_after_its_first_part(
     name = "law 16MiB 2MiB"
     monkeypatch.setattr(all_three, "LAW", {name: all_three.LAW[name]})
     monkeypatch.setattr(all_three, "NAMED", [name])
+    monkeypatch.setattr(all_three, "WORKLOADS", {})
     scale = all_three.Scale(90_000, 1, with_trace=False, rounds=4)
     with tiny_scale(all_three.STUDY, all_three, scale):
         done = study("all-three", "tiny", out=tmp_path, jobs=1)
