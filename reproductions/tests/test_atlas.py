@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from reproduced import rows, tiny_scale
 
+from coflash.measures.measure import WAF_HOST
 from coflash.results.estimate import Estimate
 from coflash_reproduce.page import markdown
 from coflash_reproduce.paper import Run, Runs, spread
@@ -37,7 +38,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
 
 
 def _waf(done: Done, experiment: str, line: str, at: float = 5) -> float:
-    return next(run.metrics.waf_host for run in done.runs.of(experiment, line) if run.case.at == at)
+    return next(run.read(WAF_HOST) for run in done.runs.of(experiment, line) if run.case.at == at)
 
 
 FACTORIAL = "device Zipf 0.9 5"
@@ -80,7 +81,7 @@ def test_a_cell_has_the_number_of_longer_runs(done: Done, line: str, waf: float)
 def test_nothing_is_below_the_bound(done: Done) -> None:
     runs = done.runs.of(FACTORIAL)
     bound = atlas.bound_of(runs[0])
-    assert 0.2 < bound < min(run.metrics.waf_host for run in runs)
+    assert 0.2 < bound < min(run.read(WAF_HOST) for run in runs)
 
 
 def test_effects_are_means_of_the_cells_of_the_factorial(done: Done) -> None:
@@ -125,7 +126,8 @@ def test_a_cache_that_begins_empty_is_charged_for_what_is_dirty_at_its_end(done:
 
 
 def _queried(runs: Runs, query: str, **values: Any) -> list[tuple[Any, ...]]:
-    return atlas.STUDY.queries.rows(query, runs, **values)[1]
+    found: list[tuple[Any, ...]] = atlas.STUDY.queries.rows(query, runs, **values)[1]
+    return found
 
 
 def test_a_run_that_is_not_steady_by_its_notes_is_in_no_table_and_the_page_says_so(done: Done) -> None:
@@ -174,5 +176,6 @@ def test_an_interval_of_zero_is_not_shown_and_a_small_one_by_its_bound() -> None
 
 def test_a_picture_of_the_factorial_has_a_cell_for_each_pair_in_a_colour_of_its_size(done: Done) -> None:
     drawn = (done.page.parent / "images" / "atlas-figure-1.svg").read_text("utf-8")
+    assert "aria-" not in drawn  # of each mark: half of what a page's picture would weigh
     assert all(f">{name}</text>" in drawn for name in (*atlas.KNOWN, *atlas.MARKS.values()))
     assert len(re.findall(r">[−+]?\d+ %</text>", drawn)) == len(atlas.KNOWN) * len(atlas.ORDERS)

@@ -79,7 +79,7 @@ def _law(scale: Scale) -> Iterator[Case]:
     """Yield each division of the flash with and without knowledge, whole and up to where counting begins."""
     for share, known, begin in product((*CACHING, 0), (UNKNOWN, KNOWN), (True, False)):
         scheme = {"name": "fp-fcl", "caching": f"{share}%"} if share else "op-fcl"
-        changes = {"hybrid.scheme": scheme, "cooperation": "none" if known == UNKNOWN else "cdm-hgc"}
+        changes: dict[str, Any] = {"hybrid.scheme": scheme, "cooperation": "none" if known == UNKNOWN else "cdm-hgc"}
         changes |= {"workload.requests_max": scale.requests} if begin else {}
         yield Case(f"{known}, begin" if begin else known, share, changes)
 

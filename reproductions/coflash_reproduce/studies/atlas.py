@@ -294,7 +294,8 @@ def begins_empty(run: Run) -> bool:
 def dollars(run: Run) -> float:
     """Return the price of a run's device at the prices of `coflash size`, for a GiB that it exports."""
     (cost,) = goals(None, None, PRICES)
-    return (cost.value([run.metrics], run.scenario) or 0.0) / (run.document["workload"]["logical_bytes"] / 2**30)
+    exported = float(run.document["workload"]["logical_bytes"])
+    return (cost.value([run.metrics], run.scenario) or 0.0) * 2**30 / exported
 
 
 def over_slices(base: Run, run: Run) -> list[float]:
