@@ -150,7 +150,7 @@ def test_the_page_says_nothing_of_traces_or_seeds_that_it_has_not(done: Done) ->
     page = done.page.read_text("utf-8")
     assert "On one recording" not in page
     once = Runs(tuple(run for run in done.runs if run.seed == done.runs.runs[0].seed))
-    assert "widest interval" in page and "widest interval" not in markdown(atlas.STUDY, "atlas", "tiny", (), once, "i")
+    assert "widest interval" in page and "widest interval" not in markdown(atlas.STUDY, "atlas", "quick", (), once, "i")
 
 
 def test_a_break_even_price_is_the_spare_space_in_place_of_cooperation_over_the_cache(done: Done) -> None:
