@@ -11,11 +11,12 @@ const { build } = createRequire(`${resolve(packages)}/`)("esbuild");
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const packed = (file) => file && gzipSync(readFileSync(file), { level: 9 }).toString("base64");
 const bundled = async (entry, options) =>
-  (await build({ entryPoints: [here(entry)], bundle: true, write: false, target: "es2023", nodePaths: [`${packages}/node_modules`], ...options })).outputFiles[0].text;
+  (await build({ entryPoints: [here(entry)], bundle: true, write: false, target: "es2023", mainFields: ["module", "main"], nodePaths: [`${packages}/node_modules`], ...options })).outputFiles[0].text;
 const define = { MODULE: JSON.stringify(packed(module) ?? ""), RECORDS: JSON.stringify(packed(records) ?? ""), SUITE: suite ? readFileSync(suite, "utf-8") : "[]" };
-const script = await bundled("src/main.ts", { minify: true, define });
+const work = await bundled("src/work.ts", { minify: true });
+const script = await bundled("src/main.ts", { minify: true, define: { ...define, WORK: JSON.stringify(work) } });
 const style = await bundled("lab.css", { minify: true });
-const licenses = ["hyparquet", "fzstd"].map((name) => `${name}: ${readFileSync(`${packages}/node_modules/${name}/LICENSE`, "utf-8")}`);
+const licenses = ["hyparquet", "fzstd", "comlink"].map((name) => `${name}: ${readFileSync(`${packages}/node_modules/${name}/LICENSE`, "utf-8")}`);
 const page = readFileSync(here("index.html"), "utf-8")
   .replace("<!-- LICENSES -->", () => `<!-- Contains\n${licenses.join("\n").replaceAll("--", "- -")}-->`)
   .replace("/* STYLE */", () => style)

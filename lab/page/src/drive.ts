@@ -1,6 +1,6 @@
 /** A drive of the page: its run, the course of what the chart shows, and its last victim. */
 
-import { Kernel, type Metrics, type Numbers, type Victim } from "./kernel";
+import { Kernel, type Numbers, type Victim } from "./kernel";
 import { type Scene, sceneOf } from "./scene";
 
 /** What the chart shows: programs of flash for each page that the host writes, or mean response times in milliseconds. */
@@ -24,22 +24,20 @@ export async function finished(module: WebAssembly.Module, records: Uint8Array, 
   return (JSON.parse(kernel.finish()) as { metrics: object }).metrics;
 }
 
-export class Drive {
+export class Drive extends Kernel {
   requests = 0;
   course: Point[] = [];
   lastVictim: Victim | null = null;
-  private before: Numbers;
-
-  private constructor(private readonly kernel: Kernel, private readonly measure: Measure) {
-    this.before = kernel.numbers();
-  }
+  private before: Numbers | null = null;
+  private measure: Measure = "waf";
 
   /** Begin a run. Throws an error that names what is wrong with the scenario. */
-  static async begin(module: WebAssembly.Module, records: Uint8Array, scenario: string, measure: Measure): Promise<Drive> {
-    const kernel = await Kernel.of(module);
-    kernel.bring(records);
-    kernel.begin(scenario);
-    return new Drive(kernel, measure);
+  static async open(module: WebAssembly.Module, records: Uint8Array, scenario: string, measure: Measure): Promise<Drive> {
+    const drive = new Drive(await Kernel.instance(module));
+    drive.bring(records);
+    drive.begin(scenario);
+    [drive.before, drive.measure] = [drive.numbers(), measure];
+    return drive;
   }
 
   /** Serve the next requests; returns the last victim with valid pages that GC took meanwhile. */
@@ -47,12 +45,12 @@ export class Drive {
     let left = requests;
     let met: Victim | null = null;
     while (left > 0) {
-      const due = this.before.requests + POINT_REQUESTS - this.requests;
-      const served = this.kernel.step(Math.min(left, due));
+      const due = this.before!.requests + POINT_REQUESTS - this.requests;
+      const served = this.advance(Math.min(left, due));
       left = served === 0 ? 0 : left - served;
       this.requests += served;
       if (served === due) this.addPoint();
-      met = this.kernel.victims()[0] ?? met;
+      met = this.victims()[0] ?? met;
     }
     this.lastVictim = met ?? this.lastVictim;
     return met;
@@ -65,27 +63,9 @@ export class Drive {
     return victim === null ? null : sceneOf(victim, words.subarray(victim.block * perBlock, (victim.block + 1) * perBlock), this.held());
   }
 
-  numbers(): Numbers {
-    return this.kernel.numbers();
-  }
-
-  metrics(): Metrics {
-    return this.kernel.metrics();
-  }
-
-  /** The words of all pages, and the pages of a block. */
-  pages(): { words: Uint32Array; perBlock: number } {
-    return this.kernel.pages();
-  }
-
-  /** The words of the pages that another tier holds. */
-  held(): Uint32Array {
-    return this.kernel.held();
-  }
-
   private addPoint(): void {
-    const now = this.kernel.numbers();
-    const value = this.measure === "waf" ? waf(this.before, now) : response(this.before, now);
+    const now = this.numbers();
+    const value = this.measure === "waf" ? waf(this.before!, now) : response(this.before!, now);
     if (value !== null) this.course.push({ requests: now.requests, value });
     this.before = now;
     if (this.course.length > POINTS_MAX) this.course.shift();

@@ -32,12 +32,15 @@ export type Numbers = Record<(typeof NUMBERS)[number], number>;
 export type Metrics = Record<string, unknown> & { gc_copies_pages: number; gc_drops_pages: number };
 
 export class Kernel {
-  private constructor(private readonly exports: Exports) {}
+  protected constructor(private readonly exports: Exports) {}
 
   /** Make an instance of a compiled module. */
   static async of(module: WebAssembly.Module): Promise<Kernel> {
-    const instance = await WebAssembly.instantiate(module, {});
-    return new Kernel(instance.exports as unknown as Exports);
+    return new Kernel(await Kernel.instance(module));
+  }
+
+  protected static async instance(module: WebAssembly.Module): Promise<Exports> {
+    return (await WebAssembly.instantiate(module, {})).exports as unknown as Exports;
   }
 
   /** Take records in place of a trace: 12 bytes each, see lab/core/src/recorded.rs. */
@@ -53,7 +56,7 @@ export class Kernel {
   }
 
   /** Serve the next requests; returns how many there were. */
-  step(requests: number): number {
+  advance(requests: number): number {
     return this.checked(this.exports.step(requests));
   }
 

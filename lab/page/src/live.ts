@@ -1,10 +1,12 @@
 /** A device that is being served: what its flash does comes as it happens, and the timeline grows. */
 
+import { type Tile, tellNumbers } from "./dashboard";
 import { $, number } from "./page";
-import { KEPT, Kept, open } from "./recording";
 import { grow } from "./timeline";
+import { worker } from "./worker";
 
-/** What the server tells: a part of a session, as the files of a recorded run, in base64; clients; and news, such as a power cut. */
+/** What the server tells: a part of a session, as the files of a recorded run, in base64; clients; news, such as a power cut; and
+ * once a second the numbers. */
 interface Told {
   session: string;
   operations: string;
@@ -12,11 +14,15 @@ interface Told {
   left_out: number;
   clients: number;
   told: string[];
+  numbers: Tile[] | null;
 }
 
 const NEWS_MAX = 20;
-const kept = new Kept();
+/** Between two questions to the server. */
+const POLL_MS = 250;
 let leftOut = 0;
+/** The last part that came, and how many did not: the page was too slow. */
+let [last, missed] = [0, 0];
 
 /** Return the name of the device that an address asks for; null if it asks for none. */
 export const servedDevice = (hash: string): string | null => new URLSearchParams(hash.replace(/^#/, "")).get("live");
@@ -33,24 +39,31 @@ export function watchDevice(name: string): void {
   showRecords(`${name}: flash at work`);
   document.body.classList.add("live");
   $("#live").hidden = false;
-  const source = new EventSource("operations");
-  // One after the other: to open a table takes a while.
-  let taken = Promise.resolve();
-  source.addEventListener("message", ({ data }) => { taken = taken.then(() => take(JSON.parse(data as string) as Told)); });
-  source.addEventListener("error", () => { say("The device is not served any more, or its server does not answer. What has come stays."); });
+  void watch();
 }
 
-async function take({ session, operations, decisions, left_out, clients, told }: Told): Promise<void> {
-  kept.goOn(session);
-  for (const part of [operations, decisions].filter(Boolean)) {
-    const found = await open(Uint8Array.from(atob(part), (letter) => letter.charCodeAt(0)).buffer);
-    if ("victims" in found) kept.addVictims(found.victims);
-    else kept.add(found.operations);
+/** Ask for what is new, again and again: when all is shown that came before. */
+async function watch(): Promise<void> {
+  try {
+    const answer = await fetch(`operations?after=${last}`);
+    for (const [part, told] of (await answer.json()) as [number, Told][]) {
+      if (last > 0) missed += Math.max(0, part - last - 1);
+      last = part;
+      await take(told);
+    }
+  } catch {
+    say("The device is not served any more, or its server does not answer. What has come stays.");
   }
-  if (operations) grow(kept);
+  setTimeout(() => void watch(), POLL_MS);
+}
+
+async function take({ session, operations, decisions, left_out, clients, told, numbers }: Told): Promise<void> {
+  const range = await worker.takePart(session, [operations, decisions].filter(Boolean));
+  if (operations && range) grow(range);
+  if (numbers) tellNumbers(numbers);
   leftOut += left_out;
-  const gone = leftOut > 0 ? ` ${number(leftOut)} came too fast and are left out.` : "";
-  say(`${clients === 1 ? "1 client is" : `${number(clients)} clients are`} connected. The newest ${number(KEPT)} operations of flash are kept.${gone}`);
+  const gone = `${leftOut > 0 ? ` ${number(leftOut)} came too fast and are left out.` : ""}${missed > 0 ? ` ${number(missed)} parts came too fast for this page.` : ""}`;
+  say(`${clients === 1 ? "1 client is" : `${number(clients)} clients are`} connected. The newest million operations of flash are kept.${gone}`);
   for (const text of told) {
     const line = document.createElement("li");
     line.textContent = `${new Date().toLocaleTimeString("en-GB")} ${text}`;

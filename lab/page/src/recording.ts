@@ -2,10 +2,7 @@
 
 import { decompress } from "fzstd";
 import { parquetMetadata, parquetRead, parquetSchema } from "hyparquet";
-
-export const CAUSES = ["host", "evict", "gc", "refresh", "wear_levelling", "destage", "metadata"] as const;
-export const ERASE = CAUSES.length;
-export const READ = CAUSES.length + 1;
+import { CAUSES, ERASE, READ } from "./causes";
 
 /** Operations, by columns. */
 export interface Operations {
@@ -143,6 +140,23 @@ export class Kept {
   }
 }
 
+/** The operations that are under way between two times; all columns in their order. */
+export function within(operations: Operations, from: number, to: number): Operations {
+  const { start, end, what, asked, block } = operations;
+  const rows: number[] = [];
+  for (let row = 0; row < start.length; row++) if (end[row]! >= from && start[row]! <= to) rows.push(row);
+  const picked = <T extends Float64Array | Uint32Array | Uint8Array>(column: T, into: T): T => {
+    rows.forEach((row, at) => { into[at] = column[row]!; });
+    return into;
+  };
+  const count = rows.length;
+  return {
+    ...operations,
+    start: picked(start, new Float64Array(count)), end: picked(end, new Float64Array(count)), what: picked(what, new Uint8Array(count)),
+    asked: picked(asked, new Uint8Array(count)), block: picked(block, new Uint32Array(count)),
+  };
+}
+
 /** What happened between two times. */
 export interface Summary {
   counts: Uint32Array;
@@ -208,4 +222,37 @@ export function paint(pixels: Uint32Array, width: number, height: number, operat
       for (let at = line * width + first; at <= line * width + last; at++) pixels[at] = colour;
     }
   }
+}
+
+/** Paint a strip of dies: time from left to right, a band for each die, from the bottom up filled by what the die was busy with, by the
+ * share of time; what is above was idle. A die does one operation after the other: one that waits for its die begins when that is free. */
+export function strip(pixels: Uint32Array, width: number, height: number, operations: Operations, from: number, to: number, colours: Uint32Array): void {
+  const { dies } = operations;
+  const shares = busy(operations, from, to, width);
+  const band = height / dies;
+  for (let die = 0; die < dies; die++) {
+    const [top, bottom] = [Math.round(die * band) + (die > 0 ? 1 : 0), Math.round((die + 1) * band)];
+    for (let at = 0; at < width; at++) {
+      let filled = 0;
+      for (let what = 0; what <= READ; what++) {
+        const begins = filled;
+        filled = Math.min(1, filled + shares[(die * width + at) * (READ + 1) + what]!);
+        for (let line = Math.round(bottom - filled * (bottom - top)); line < Math.round(bottom - begins * (bottom - top)); line++) pixels[line * width + at] = colours[what]!;
+      }
+    }
+  }
+}
+
+/** The shares of the columns of a picture in which each die was busy with each of `what`. */
+export function busy({ start, end, what, block, blocks, dies }: Operations, from: number, to: number, columns: number): Float64Array {
+  const shares = new Float64Array(dies * columns * (READ + 1));
+  const free = new Float64Array(dies).fill(Number.NEGATIVE_INFINITY);
+  const across = columns / (to - from);
+  start.forEach((begins, row) => {
+    const die = Math.floor((block[row]! * dies) / blocks);
+    const [first, last] = [(Math.max(begins, free[die]!, from) - from) * across, (Math.min(end[row]!, to) - from) * across];
+    free[die] = Math.max(free[die]!, end[row]!);
+    for (let at = Math.floor(first); at < last && at < columns; at++) shares[(die * columns + at) * (READ + 1) + what[row]!]! += Math.min(last, at + 1) - Math.max(first, at);
+  });
+  return shares;
 }

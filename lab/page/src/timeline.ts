@@ -1,22 +1,24 @@
 /** The timeline of a recorded run: its drawing, and how a reader moves in it. */
 
+import { CAUSES, READ } from "./causes";
+import type { Look, Picture, Range } from "./flash";
 import { $, number } from "./page";
-import { CAUSES, type Kept, type Operations, READ, type Victims, meanwhile, open, paint, slow, summary } from "./recording";
+import { worker } from "./worker";
 
 const NAMES = [...CAUSES.map((cause) => `${cause.replace("_", " ")} programs`), "erases", "reads"];
 const COLOURS = [...CAUSES.map((cause) => cause.replace("_", "-")), "erase", "read"];
 /** A step of the wheel or of a key, as a share of what is seen. */
 const ZOOM = 1.25;
 const MOVE = 0.15;
+const SHOWS_STRIP = "A band for each die, from left to right in time: filled as far up as the die was busy, in the colour of what it did. Go closer to see each operation.";
+const SHOWS_BARS = "A bar for each operation, blocks from top to bottom, with a line between dies. A bar begins when the operation may begin, and ends with it: it shows the wait for its die as well.";
 
-let operations: Operations | null = null;
-let victims: Victims | null = null;
-/** The row of the operation that is looked at; -1 without one. */
-let looked = -1;
-let frame: number | undefined;
-let [from, to, first, whole] = [0, 1, 0, 1];
-/** When the power of a served device was cut. */
-let cuts: readonly number[] = [];
+/** What there is to see, and what is seen. */
+let range: Range | null = null;
+let [from, to] = [0, 1];
+let looked: Look | null = null;
+/** Whether a picture is being painted, and whether another is due. */
+let [paints, isDue] = [false, false];
 /** Whether the newest operations of a served device are seen, and how much of them. */
 let following = false;
 let followed = 2e9;
@@ -34,7 +36,7 @@ export function connectTimeline(): void {
     event.stopPropagation();
     act();
   });
-  for (const button of document.querySelectorAll<HTMLButtonElement>("#slow button")) button.addEventListener("click", () => look(Number(button.value)));
+  for (const button of document.querySelectorAll<HTMLButtonElement>("#slow button")) button.addEventListener("click", () => void look(Number(button.value)));
   $("#follow").addEventListener("click", () => follow(!following));
   $("#closer").addEventListener("click", () => zoom(1 / ZOOM ** 3, 0.5));
   $("#farther").addEventListener("click", () => zoom(ZOOM ** 3, 0.5));
@@ -48,47 +50,45 @@ async function take(files: readonly File[]): Promise<void> {
   $("#recording-problem").textContent = "";
   for (const file of files) {
     try {
-      const found = await open(await file.arrayBuffer());
-      if ("victims" in found) victims = found.victims;
-      else operations = found.operations;
+      range = await worker.takeFile(await file.arrayBuffer());
     } catch (error) {
       $("#recording-problem").textContent = `${file.name}: ${(error as Error).message}`;
+      return;
     }
   }
-  if (operations === null) {
-    if (victims !== null) $("#recording-problem").textContent = "These are decisions of GC: the file of operations is needed as well.";
+  if (range === null) {
+    $("#recording-problem").textContent = files.length > 0 ? "These are decisions of GC: the file of operations is needed as well." : "";
     return;
   }
-  whole = operations.end.reduce((last, end) => Math.max(last, end), 1);
-  [from, to] = [0, whole];
-  looked = -1;
+  [from, to, looked] = [range.first, range.whole, null];
   $("#recorded").hidden = false;
   show();
 }
 
 /** Show what a served device has done until now: the newest, unless the reader looks at something else. */
-export function grow(kept: Kept): void {
-  const isFirst = operations === null;
-  operations = kept.operations();
-  ({ victims, cuts, newest: whole } = kept);
-  const oldest = operations.start[0] ?? 0;
-  if (looked >= 0 && oldest > first) looked = -1;
-  first = oldest;
+export function grow(grown: Range): void {
+  const isFirst = range === null;
+  range = grown;
   $("#recorded").hidden = false;
   if (following || isFirst) follow(true);
-  else show();
   if (isFirst && matchMedia("(prefers-reduced-motion: reduce)").matches) follow(false);
 }
 
 function follow(on: boolean): void {
   following = on;
   $("#follow").textContent = on ? "Pause" : "Follow the newest";
-  if (on) [from, to] = [Math.max(first, whole - followed), whole];
+  if (on && looked !== null) {
+    looked = null;
+    void worker.letGo();
+  }
+  if (on) [from, to] = [Math.max(range!.first, range!.whole - followed), range!.whole];
   show();
 }
 
 /** See this much from a time on, as far as there is something. */
 function see(begin: number, length: number): void {
+  if (range === null) return;
+  const [first, whole] = looked?.pinned ?? [range.first, range.whole];
   const span = Math.min(whole - first, Math.max(1000, length));
   from = Math.min(whole - span, Math.max(first, begin));
   to = from + span;
@@ -107,22 +107,19 @@ function zoom(by: number, at: number): void {
 const move = (by: number): void => see(from + (to - from) * by, to - from);
 
 /** Look at the host's operation that is slower than a share of those that are seen: all of it, with as much before it. */
-function look(quantile: number): void {
-  if (operations === null) return;
-  const row = slow(operations, quantile, from, to);
-  if (row < 0) return;
-  looked = row;
-  const [begins, ends] = [operations.start[row]!, operations.end[row]!];
-  const span = 2 * (ends - begins);
-  see(ends - Math.max(1000, span) * 0.9, span);
+async function look(quantile: number): Promise<void> {
+  if (range === null) return;
+  const next = await worker.lookAt(quantile, from, to);
+  if (next === null) return;
+  looked = next;
+  const span = 2 * (looked.ends - looked.begins);
+  see(looked.ends - Math.max(1000, span) * 0.9, span);
 }
 
 /** Say what an operation waited for. */
-function why(recorded: Operations, row: number): string {
-  const { start, end, what, block, blocks, dies } = recorded;
-  const die = dies > 1 ? ` of die ${Math.floor((block[row]! * dies) / blocks)}` : "";
-  const others = told(meanwhile(recorded, row));
-  return ` The frame: a ${what[row] === READ ? "read" : "program"} of the host in block ${block[row]!}${die}, ${ms(end[row]! - start[row]!)} ms. ${dies > 1 ? "The die" : "Flash"} did meanwhile: ${others || "nothing else"}.`;
+function why({ begins, ends, what, block, blocks, dies, counts }: Look): string {
+  const die = dies > 1 ? ` of die ${Math.floor((block * dies) / blocks)}` : "";
+  return ` The frame: a ${what === READ ? "read" : "program"} of the host in block ${block}${die}, ${ms(ends - begins)} ms. ${dies > 1 ? "The die" : "Flash"} did meanwhile: ${told(counts) || "nothing else"}.`;
 }
 
 /** Say how often each kind of operation happened. */
@@ -130,42 +127,49 @@ const told = (counts: Uint32Array): string => Array.from(counts, (count, at) => 
 
 const ms = (time: number): string => (time / 1e6).toLocaleString("en", { minimumFractionDigits: 3, maximumFractionDigits: 3 });
 
-/** Draw anew with the next frame. */
+/** Draw anew, once the picture before is there. */
 function show(): void {
-  frame ??= requestAnimationFrame(draw);
+  isDue = true;
+  if (!paints) requestAnimationFrame(() => void draw());
+  paints = true;
 }
 
-function draw(): void {
-  frame = undefined;
-  if (operations === null) return;
+async function draw(): Promise<void> {
   const canvas = $<HTMLCanvasElement>("#timeline");
   const [width, height] = [Math.round(canvas.clientWidth * devicePixelRatio), Math.round(canvas.clientHeight * devicePixelRatio)];
-  if (width === 0) return;
+  const seen = [from, to] as const;
+  isDue = false;
+  if (range !== null && width > 0) paintPicture(canvas, await worker.picture(...seen, width, height, colours()), ...seen, width, height);
+  paints = false;
+  if (isDue) show();
+}
+
+function paintPicture(canvas: HTMLCanvasElement, { pixels, isClose, counts, victims: picked, valid, removable }: Picture, begins: number, ends: number, width: number, height: number): void {
   if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
-  const image = new ImageData(width, height);
-  paint(new Uint32Array(image.data.buffer), width, height, operations, from, to, colours());
   const context = canvas.getContext("2d")!;
-  context.putImageData(image, 0, 0);
-  mark(context, operations, width, height);
-  const { counts, victims: picked, valid, removable } = summary(operations, victims, from, to);
+  context.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer as ArrayBuffer), width, height), 0, 0);
+  mark(context, begins, ends, width, height, isClose);
   const choices = picked > 0 ? ` GC picked ${number(picked)} victims with ${(valid / picked).toFixed(1)} valid pages each, of which it knew ${(removable / picked).toFixed(1)} as held elsewhere.` : "";
-  const text = `${ms(from)} to ${ms(to)} ms: ${told(counts) || "nothing"}.${choices}${looked >= 0 ? why(operations, looked) : ""}`;
+  const text = `${ms(begins)} to ${ms(ends)} ms: ${told(counts) || "nothing"}.${choices}${looked ? why(looked) : ""}`;
   $("#timeline-says").textContent = text;
+  $("#timeline-shows").textContent = isClose ? SHOWS_BARS : SHOWS_STRIP;
   canvas.setAttribute("aria-label", `Operations of flash, ${text}`);
 }
 
-/** Draw a line between dies, and a frame around the operation that is looked at. */
-function mark(context: CanvasRenderingContext2D, { start, end, block, blocks, dies }: Operations, width: number, height: number): void {
+/** Draw a line between dies, power cuts, and a frame around the operation that is looked at. */
+function mark(context: CanvasRenderingContext2D, begins: number, ends: number, width: number, height: number, isClose: boolean): void {
   const style = getComputedStyle(document.documentElement);
+  const { dies, cuts } = range!;
   context.fillStyle = style.getPropertyValue("--line");
   for (let die = 1; die < dies; die++) context.fillRect(0, Math.round((die * height) / dies), width, 1);
-  const across = (time: number): number => ((time - from) * width) / (to - from);
+  const across = (time: number): number => ((time - begins) * width) / (ends - begins);
   context.fillStyle = context.strokeStyle = style.getPropertyValue("--worse");
   for (const cut of cuts) context.fillRect(across(cut) - devicePixelRatio, 0, 2 * devicePixelRatio, height);
-  if (looked < 0) return;
+  if (looked === null) return;
   context.lineWidth = 2 * devicePixelRatio;
-  const [left, right] = [across(start[looked]!), across(end[looked]!)];
-  context.strokeRect(left - 3, (block[looked]! * height) / blocks - 3, right - left + 6, height / blocks + 6);
+  const [left, right, { block, blocks }] = [across(looked.begins), across(looked.ends), looked];
+  const [place, rows] = isClose ? [block, blocks] : [Math.floor((block * dies) / blocks), dies];
+  context.strokeRect(left - 3, (place * height) / rows - 3, right - left + 6, height / rows + 6);
 }
 
 /** The colours of the style as pixels. */

@@ -79,11 +79,13 @@ def serve(
         shown = 0.0
         while not stop.wait(_SECONDS_BETWEEN_LOOKS):
             notes(news := served.look())
+            measured = None
+            if (page or show_measures) and time.monotonic() - shown >= 1:
+                shown, measured = time.monotonic(), served.measured()
             if page:
-                page.tell(served.recorded(), served.clients, news)
-            if show_measures and time.monotonic() - shown >= 1:
-                shown = time.monotonic()
-                show_measures(served.measured())
+                page.tell(served.recorded(), served.clients, news, measured)
+            if show_measures and measured:
+                show_measures(measured)
         notes(served.look())
     for session in served.sessions:
         say(f"result: {session / 'result'}", errors())

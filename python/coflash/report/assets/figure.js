@@ -64,8 +64,11 @@ function specOf(chart, rows, width, height, legend, title) {
   const named = (range) => ({ field: "name", type: "nominal", title: null, legend: shown, scale: { domain: names, range } });
   const colour = named(all.map((look) => look.color));
   const dashes = all.map((look) => look.dash ?? DASHES[0]);
+  // What is written behind a bar lies within the axis.
+  const room = width - LETTER * Math.max(0, ...[...rowLines(rows, width).values()].flat().map((line) => line.length));
+  const most = chart.y ? undefined : Math.max(...rows.map(({ end = 0, text = "" }) => end / (1 - LETTER * (text.length + 2) / room)));
   const layers = filled(data.charts[chart.kind], {
-    x: channelOf(chart.x), y: chart.y ? channelOf(chart.y) : rowNames(rows, width), color: colour, fill: colour,
+    x: channelOf({ ...chart.x, most }), y: chart.y ? channelOf(chart.y) : rowNames(rows, width), color: colour, fill: colour,
     shape: named(all.map((look) => look.shape ?? "stroke")),
     // A legend of markers has no dashes: these are of another domain.
     strokeDash: marked ? { ...named([]), legend: null, scale: { domain: [...names, ""], range: [...dashes, DASHES[0]] } } : named(dashes),
@@ -86,7 +89,7 @@ function specOf(chart, rows, width, height, legend, title) {
 }
 
 /** The encoding of an axis: a tick has its unit. @type {(axis: Axis) => object} */
-function channelOf({ label, unit = "", log = false, zero = true, nice = true, ticks, labels = data.charts.labels[unit], grid }) {
+function channelOf({ label, unit = "", log = false, zero = true, nice = true, most, ticks, labels = data.charts.labels[unit], grid }) {
   if (ticks) {
     const places = ticks.map(({ at }) => at);
     const [low, high] = [Math.min(...places), Math.max(...places)];
@@ -101,7 +104,7 @@ function channelOf({ label, unit = "", log = false, zero = true, nice = true, ti
   const counted = COUNTED.has(unit) && !label.includes(unit) ? unit : "";
   return {
     type: "quantitative", title: (label ? [label, counted && `(${counted})`] : [counted]).filter(Boolean).join(" ") || null,
-    scale: { type: log ? "log" : "linear", nice, ...(log ? {} : { zero }) },
+    scale: { type: log ? "log" : "linear", nice, domainMax: most, ...(log ? {} : { zero }) },
     axis: { labelExpr: log ? `abs(${power} - round(${power})) < 1e-6 ? ${labels} : ''` : labels, tickCount: 5, grid },
   };
 }

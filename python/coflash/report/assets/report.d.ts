@@ -181,6 +181,8 @@ interface Axis {
   /** Whether its ends are made round. */
   nice?: boolean;
   ticks?: { at: number; text: string }[];
+  /** Its greatest value; without a word that of the data. */
+  most?: number;
   /** Whether it has lines across the chart; without a word, the look says so. */
   grid?: boolean;
   /** The expression of the text of a tick, other than that of its unit. */
