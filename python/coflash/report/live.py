@@ -19,6 +19,7 @@ from coflash.report.local import ADDRESS, LocalPage, local_server
 _HISTORY = 3_600
 """The number of events that are kept."""
 _HISTORY_BYTES = 32 << 20
+_Numbers = Sequence[Mapping[str, Any]]
 
 
 class _Events:
@@ -83,11 +84,11 @@ class LivePage:
         self._thread = Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
 
-    def tell(self, recorded: Iterable[Recorded], clients: int, news: Sequence[str]) -> None:
-        """Show what flash did, how many clients are connected, and news such as a power cut, in the laboratory."""
+    def tell(self, recorded: Iterable[Recorded], clients: int, news: Sequence[str], numbers: _Numbers = ()) -> None:
+        """Show what flash did, how many clients are connected, news such as a power cut, and numbers."""
         for part in recorded:
             now = (part.session.name, clients)
-            if part.operations or news or now != self._last:
+            if part.operations or news or numbers or now != self._last:
                 self._flash.add(
                     {
                         "session": part.session.name,
@@ -96,9 +97,10 @@ class LivePage:
                         "left_out": part.left_out,
                         "clients": clients,
                         "told": [*news],
+                        "numbers": [*numbers],
                     }
                 )
-            self._last, news = now, ()
+            self._last, news, numbers = now, (), ()
 
     def stop(self) -> None:
         """End the page; an open browser keeps its last state."""

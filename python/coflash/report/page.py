@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
@@ -57,7 +58,10 @@ def report_html(subject: Subject) -> str:
         # Without a `<` the data can neither end its script element nor, by `<!--<script`, swallow the text after it.
         data=json.dumps(payload(subject), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         library=base64.b64encode(library()).decode("ascii"),
-        script="\n".join(asset(name) for name in SCRIPTS),
+        # What is said of types is for those who write the script.
+        script="\n".join(
+            re.sub(r"^/\*\*.*?\*/\n", "", asset(name), flags=re.DOTALL | re.MULTILINE) for name in SCRIPTS
+        ),
         version=escape(__version__),
     )
 
