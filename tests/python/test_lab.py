@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from threading import Thread
@@ -292,7 +293,7 @@ def test_a_link_repeats_the_state(page: Open) -> None:
     at_victim = served(browser)
     click(browser, "#step")
     until(lambda: served(browser) == at_victim + 1)
-    until(lambda: f"requests={at_victim + 1}&" in browser.current_url)
+    until(lambda: f"requests={at_victim + 1}&" in f"{browser.current_url}&")
     before, link = counters(browser), browser.current_url
     page("#" + link.partition("#")[2])
     assert counters(browser) == before
@@ -586,14 +587,15 @@ def test_every_picture_and_field_has_a_text_for_screen_readers(page: Open) -> No
         assert field.accessible_name or not field.is_displayed(), field.get_attribute("id")
 
 
+def luminance(colour: str) -> float:
+    """The relative luminance of a colour after WCAG."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
 def contrast(one: str, other: str) -> float:
     """The contrast of two colours after WCAG."""
-
-    def luminance(colour: str) -> float:
-        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
     low, high = sorted((luminance(one), luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
@@ -613,3 +615,7 @@ def test_words_and_pages_differ_enough_from_what_is_behind_them() -> None:
         for kind in ("same", "newer"):
             assert contrast(colours[f"page-{kind}"], colours["hatch"]) >= 3, kind
             assert contrast(colours[f"page-{kind}"], colours["page-valid"]) >= 1.5, kind
+        # In a picture without colours: CIE lightness, of a hundred.
+        kinds = ("free", "invalid", "same", "newer", "valid")
+        greys = sorted(116 * luminance(colours[f"page-{kind}"]) ** (1 / 3) - 16 for kind in kinds)
+        assert min(more - less for less, more in pairwise(greys)) >= 9, greys

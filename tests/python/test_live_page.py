@@ -151,6 +151,8 @@ def test_a_number_of_the_page_is_what_grew_in_a_second_and_in_a_minute(monkeypat
         "mean response of the server": ("3 ms", "2.50 ms"),
     }
     assert told["write amplification"]["course"] == [2.0, 4.0]
+    outrun = {tile["label"]: tile for tile in take(200, 600, 0, 0.0, 3.0)}
+    assert outrun["busy dies"]["now"] == "100.0\u00a0%", "clients may outrun the device"
     for _ in range(70):
         idle = {tile["label"]: tile for tile in take(200, 600, 0, 0.0, 0.5)}
     assert idle["write amplification"]["now"] == "\u2013", "nothing is written"

@@ -10,7 +10,7 @@ import { $, number } from "./page";
 import { SCENE_MS } from "./scene";
 import { type Choices, SCHEMES, type SchemeName, WORKLOADS, type WorkloadName, check, scenario } from "./scenario";
 import { STORIES } from "./stories";
-import { playStory, recolourStory, showStory } from "./story";
+import { showStory, storyBenches } from "./story";
 import { worker } from "./worker";
 
 declare const MODULE: string;
@@ -78,8 +78,7 @@ async function toVictim(): Promise<void> {
 
 function frame(now: number): void {
   requestAnimationFrame(frame);
-  bench.frame(now);
-  playStory(now);
+  for (const one of [bench, ...storyBenches()]) one.frame(now);
 }
 
 function run(on: boolean): void {
@@ -187,7 +186,7 @@ function connect(): void {
     $<HTMLButtonElement>(button).click();
   });
   addEventListener("hashchange", () => void openAddress());
-  const recolour = (): void => { bench.recolour(); recolourStory(); };
+  const recolour = (): void => [bench, ...storyBenches()].forEach((one) => { one.recolour(); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
   addEventListener("resize", recolour);
 }

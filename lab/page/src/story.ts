@@ -35,14 +35,8 @@ function build(name: string, story: Story): void {
   $("#figures").replaceChildren(...figures.map(({ place }) => place));
 }
 
-/** Go on with the figures by a frame. */
-export function playStory(now: number): void {
-  for (const { bench } of figures) bench.frame(now);
-}
-
-export function recolourStory(): void {
-  for (const { bench } of figures) bench.recolour();
-}
+/** The benches of the figures. */
+export const storyBenches = (): readonly Bench[] => figures.map(({ bench }) => bench);
 
 class Figure {
   readonly place: HTMLElement;
