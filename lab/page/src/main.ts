@@ -30,6 +30,7 @@ let addressDue: ReturnType<typeof setTimeout> | undefined;
 /** Make the drives of the choices anew, at the request of the state. Returns false if others are asked for meanwhile. */
 async function rebuild(): Promise<boolean> {
   hasStopped = false;
+  labelPage(state.choices);
   const problem = await bench.begin(state.choices, state.requests, (served) => {
     $("#saved").textContent = `${number(served)} of ${number(state.requests)} requests are served`;
     $("#stop").hidden = false;
@@ -42,7 +43,6 @@ async function rebuild(): Promise<boolean> {
   document.body.classList.toggle("two", two);
   tellProblem(problem);
   $("#score").setAttribute("aria-invalid", String(problem !== ""));
-  labelPage(state.choices);
   bench.draw();
   return true;
 }
