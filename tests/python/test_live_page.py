@@ -20,7 +20,7 @@ from coflash.cli import app, live_display
 from coflash.device import Recorded
 from coflash.report import lab, live
 from coflash.report.live import LivePage
-from coflash.report.local import LocalPage
+from coflash.report.local import Request
 from pages import until
 
 
@@ -68,7 +68,7 @@ def test_only_its_own_address_shows_it(page: LivePage) -> None:
 
 
 def test_silent_browsers_leave_room_for_the_process(page: LivePage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LocalPage, "timeout", None)  # however long the machine takes to accept them
+    monkeypatch.setattr(Request, "timeout", None)  # however long the machine takes to accept them
     address = urlsplit(page.address)
     silent = [socket.create_connection(("127.0.0.1", address.port or 0)) for _ in range(40)]
     until(lambda: len(select.select(silent, [], [], 0)[0]) == 8)  # those that are closed: it has 32 connections at most

@@ -18,7 +18,7 @@ _CONNECTIONS_MAX = 32
 """Any user of this machine may connect: each connection takes a thread and a file descriptor of the process."""
 
 
-class _Request(BaseHTTPRequestHandler):
+class Request(BaseHTTPRequestHandler):
     """One request of a browser."""
 
     server: _Server
@@ -55,7 +55,7 @@ class _Server(ThreadingHTTPServer):
 
     def __init__(self, answer: Answer, port: int) -> None:
         self.answer, self._free = answer, BoundedSemaphore(_CONNECTIONS_MAX)
-        super().__init__((ADDRESS, port), _Request)
+        super().__init__((ADDRESS, port), Request)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         if self._free.acquire(blocking=False):
