@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -56,7 +56,7 @@ _PREPARE = f"{EXAMPLES}/ext4_power_cuts/prepare.sh"
 MEDIA = {
     "raw": Medium("64MiB", "512B", 100),
     # A mount of ext4 writes its superblock, which has two sectors, in place.
-    "ext4": Medium("68MiB", "4KiB", 24, (f"FS=ext4 SIZE=64M {_PREPARE}",), f"mkfs.ext4 {_MOUNTED}"),
+    "ext4": Medium("68MiB", "4KiB", 100, (f"FS=ext4 SIZE=64M {_PREPARE}",), f"mkfs.ext4 {_MOUNTED}"),
     "xfs": Medium("304MiB", "512B", 60, (f"FS=xfs SIZE=300M {_PREPARE}",), f"mkfs.xfs xfs_repair {_MOUNTED}"),
     "ext4, PostgreSQL": Medium(
         "132MiB",
@@ -82,6 +82,8 @@ class Case:
     """What it needs of Python."""
     drive: tuple[str, ...] = ()
     """The fault of the drive under which it shows, if it needs one."""
+    recover: dict[str, str] = field(default_factory=dict)
+    """The command that recovers, by variant, if the fault is there."""
 
     def missing(self) -> list[str]:
         """List what it needs, and is not here."""
@@ -94,9 +96,11 @@ def cases() -> Iterator[Case]:
     both = (FAULT, RIGHT)
     python = f"exec {sys.executable} -S -E {POWER}"
     for name, disk in kinds.KINDS.items():
-        run, check = ({each: f"{python}/kinds.py {name} {each} {act}" for each in both} for act in ("run", "check"))
-        drive = (disk.fault,) if disk.fault else ()
-        yield Case(name, disk.run.__doc__ or "", disk.published, "raw", run, check, drive=drive)
+        run, check, recover = (
+            {each: f"{python}/kinds.py {name} {each} {act}" for each in both} for act in ("run", "check", "recover")
+        )
+        drive, recover = (disk.fault,) if disk.fault else (), recover if disk.recover else {}
+        yield Case(name, disk.run.__doc__ or "", disk.published, "raw", run, check, drive=drive, recover=recover)
     for script, table, media in (("files.py", files.KINDS, ("ext4", "xfs")), ("stores.py", stores.KINDS, ("ext4",))):
         for name, kind in table.items():
             for medium in media:
@@ -141,7 +145,8 @@ def explored(case: Case, variant: str, folder: Path, points: int | None = None) 
     """Explore a program on the prepared device of a folder."""
     began, medium = time.monotonic(), MEDIA[case.medium]
     commands, points = (case.run[variant], case.check[variant]), points or medium.points
-    found = device.explore(None, folder, *commands, points=points, atomic=medium.atomic, seed=1, faults=case.drive)
+    chosen = {"recover": case.recover.get(variant), "atomic": medium.atomic, "faults": case.drive}
+    found = device.explore(None, folder, *commands, points=points, seed=1, **chosen)
     return Outcome(found.states, found.failed, time.monotonic() - began)
 
 
