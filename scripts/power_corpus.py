@@ -108,7 +108,9 @@ def cases() -> Iterator[Case]:
                 command = {each: f"{sys.executable} -E {POWER}/{script} {name} {each}" for each in both}
                 run = {each: f"{options} {EXAMPLES}/mounted.sh {command[each]} run" for each in both}
                 check = {each: f"exec {command[each]} check" for each in both}
-                yield Case(name, kind.step.__doc__ or "", kind.published, medium, run, check, kind.module)
+                drive = (kind.fault,) if kind.fault else ()
+                about = (name, kind.step.__doc__ or "", kind.published, medium)
+                yield Case(*about, run, check, kind.module, drive)
     yield from _examples()
 
 

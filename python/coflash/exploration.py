@@ -139,7 +139,8 @@ class Explored:
             lines.append(f"recovery: {recoveries:,} runs, cut again where they began in a right state")
         if self.is_stopped:
             lines.append(f"interrupted after {self.states:,} of {self.planned:,} states")
-        lines += [f"fault {name}: {'it came' if came else 'it never came'}" for name, came in self.faults]
+        faults = dict.fromkeys(self.faults)
+        lines += [f"fault {name}: {'it came' if came else 'it never came'}" for name, came in faults]
         return "\n".join(lines)
 
     def to_json(self) -> str:

@@ -152,8 +152,8 @@ pub(crate) fn in_parallel<E: Send>(
     work: impl Fn(usize) -> Result<(), E> + Sync,
     mut look: impl FnMut() -> bool,
 ) -> Result<(), E> {
+    let work = &|job| work(job).inspect_err(|_| commands.stop());
     thread::scope(|scope| {
-        let work = &|job| work(job).inspect_err(|_| commands.stop());
         let jobs: Vec<_> = (0..jobs).map(|job| scope.spawn(move || work(job))).collect();
         while !jobs.iter().all(|job| job.is_finished()) {
             thread::sleep(LOOK / 4);

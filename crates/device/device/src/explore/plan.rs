@@ -165,8 +165,8 @@ impl Shapes {
         let rounds = (0..longest).flat_map(|round| groups.iter().filter_map(move |group| group.get(round)));
         let visits: Vec<_> = rounds.copied().collect();
         let rounds = left.get() / PORTION / visits.len().max(1);
-        visits.iter().for_each(|&number| drop(give(number, rounds * PORTION)));
-        visits.iter().for_each(|&number| drop(give(number, PORTION)));
+        visits.iter().for_each(|&number| _ = give(number, rounds * PORTION));
+        visits.iter().for_each(|&number| _ = give(number, PORTION));
         (shares, early)
     }
 }
