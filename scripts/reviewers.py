@@ -168,8 +168,6 @@ def commands(pages: dict[str, Command]) -> Iterator[Command]:
             for scale in what.text.scales:
                 text = f"coflash {kind} {name} --scale {scale}"
                 yield made if made.text == text else Command(text, "")
-            if search := others.pop(f"{name}-inference", None):
-                yield search
     yield from others.values()
 
 

@@ -124,7 +124,8 @@ MADE: dict[str, Callable[[], str]] = {"scenarios.md": scenarios, "reference/comm
 def main() -> int:
     """Write the pages."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="the folder of the pages, whose contents are replaced")
+    usual = ROOT / "target/site-pages"
+    parser.add_argument("folder", type=Path, nargs="?", default=usual, help="the folder, whose contents are replaced")
     folder: Path = parser.parse_args().folder
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(ROOT / "docs", folder)

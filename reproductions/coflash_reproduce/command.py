@@ -15,7 +15,6 @@ from typing import Any
 
 import typer
 
-from coflash._core import CoflashError
 from coflash.cli.console import errors, output, show_table
 from coflash.cli.options import Group
 from coflash.text_table import TextTable
@@ -42,25 +41,13 @@ def reproduce(
     Options:
         paper: `PAPER` Which paper: cdm, shadowgc, opfcl, warp.
         figure: `--figure NAME` One figure or table, such as figure-6, with the runs that it needs. "list" lists all
-            with their experiments, and runs nothing. "inference" searches what the paper leaves open instead, one run
-            at once unless --on: which readings give its numbers.
+            with their experiments, and runs nothing.
         out: `--out -o DIR` The folder for page, figures, tables and runs; by default results/reproduce/PAPER-SCALE.
     """
     if figure == "list":
         _list(paper, scale, trace or ())
         return
-    if figure != "inference":
-        _carry_out("paper", paper, scale, trace, out, publish, workers, quiet, figure)
-        return
-    from coflash_reproduce.inference import infer as search  # slow to import
-
-    if trace:
-        raise CoflashError(f"{paper}: --figure inference takes no --trace: it searches the workload as well")
-    place = out or Path("results/reproduce") / f"{paper}-{scale}"
-    console = None if quiet else errors()
-    page = search(paper, scale, out=place, publish=publish, jobs=workers, console=console)
-    if not quiet:
-        output().print(f"page: {page}", highlight=False, soft_wrap=True)
+    _carry_out("paper", paper, scale, trace, out, publish, workers, quiet, figure)
 
 
 @study_app.command()

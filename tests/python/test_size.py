@@ -267,3 +267,36 @@ def test_another_scheme_is_a_choice_and_one_whose_parts_cannot_be_had_is_told(tr
     own = coflash.size(trace, "waf_host<0.9", drive=DRIVE, over={"cooperation": ["none"]}, out=tmp_path, seeds=1)
     assert found.answer.is_met and own.answer.is_met and found.answer.cost <= own.answer.cost
     assert "other scheme" not in own.how[2]
+
+
+def test_devices_that_cannot_be_made_are_no_choice_and_what_would_make_some_is_said(
+    trace: Path, tmp_path: Path
+) -> None:
+    drive = DRIVE.with_({"gc.low_mark": 24})
+    found = coflash.size(trace, "waf_host<1.2", drive=drive, out=tmp_path, seeds=1)
+    least = re.search(
+        r"No device could be made with 7% … (\d+)% of spare space: .*too small.*gc\.low_mark=1", found.how[2]
+    )
+    assert least and f"spare space {found.answer.spare.rstrip('%')}" not in f"spare space {least[1]}"
+    assert re.search(r"spare space (?!7%)\d+%( … 56%)?\)", found.tried), "shares of no device were not tried"
+    assert len(list(coflash.results(tmp_path))) > 12, "the devices that can be made are searched, not the others"
+    assert "no less spare space" not in found.sentences[1]
+
+
+def test_an_answer_without_a_cache_has_no_order_of_eviction_and_one_near_its_bound_is_not_sure(
+    trace: Path, tmp_path: Path
+) -> None:
+    over = {"cache.policy": ["w-tinylfu"], "ftl.spare.share": "28%", "cache.size": "0B,1MiB"}
+    found = coflash.size(trace, "waf_host<99", drive=DRIVE, over=over, out=tmp_path, seeds=1)
+    assert str(found.answer) == "no cache, 28% spare space" and found.sentences[0].startswith("No cache, ")
+    assert found.document()["sure"] and not any("cache.policy" in note for note in found.notes())
+    number = found.answer.bounded[0].mean or 0.0
+    near = coflash.size(trace, f"waf_host<{1.0001 * number:.5f}", drive=DRIVE, over=over, out=tmp_path, seeds=1)
+    if "its interval reaches over the bound" in near.sentences[0]:
+        assert not near.document()["sure"]
+    assert "over 1 seeds" not in near.sentences[0]
+
+
+def test_a_job_file_is_told_what_takes_it(tmp_path: Path) -> None:
+    with pytest.raises(CoflashError, match=r"job\.fio is a job file of fio.*coflash tune demo --trace"):
+        coflash.size("job.fio", "waf_host<2", out=tmp_path)

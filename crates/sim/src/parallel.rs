@@ -2,11 +2,10 @@
 
 use coflash_engine::{Cancelled, Observer, Phase, RunError};
 use coflash_workload::{Request, Source, WorkloadError};
-use std::num::NonZero;
-use std::panic::resume_unwind;
+use rayon::ThreadPoolBuilder;
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread::{self, Builder, available_parallelism};
 use std::time::Duration;
 
 /// The time between two looks at work under way.
@@ -49,51 +48,36 @@ pub(crate) fn in_parallel<T: Send>(
 ) -> Result<Vec<T>, RunError> {
     let done = (0..count).map(|_| AtomicU32::new(0)).collect();
     let watch = Watch { end: AtomicUsize::new(usize::MAX), done, requests: AtomicU64::new(0) };
-    let next = AtomicUsize::new(0);
-    let part = || {
-        let mut results = Vec::new();
-        loop {
-            let number = next.fetch_add(1, Relaxed);
-            if number >= count || !watch.goes_on(number) {
-                return results;
-            }
+    let piece = |number: usize| {
+        watch.goes_on(number).then(|| {
             let result = work(number, &watch);
             if result.is_err() {
                 watch.end.fetch_min(number, Relaxed);
             }
             watch.done[number].store(WHOLE as u32, Relaxed);
-            results.push((number, result));
-        }
+            result
+        })
     };
-    let (mut results, told) = thread::scope(|scope| {
-        let (works, all_ended) = channel::<()>();
-        let spawn = |_| {
-            let (works, part) = (works.clone(), &part);
-            let run = move || {
-                let results = part();
-                drop(works);
-                results
-            };
-            Builder::new().spawn_scoped(scope, run).ok()
-        };
-        let threads = threads.unwrap_or_else(|| available_parallelism().map_or(1, NonZero::get));
-        let threads: Vec<_> = (0..threads.min(count)).map_while(spawn).collect();
-        drop(works);
+    let (sender, receiver) = channel();
+    let mut told = watch.report(observer);
+    let results: Vec<_> = match ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build() {
+        Ok(pool) => pool.in_place_scope(|scope| {
+            scope.spawn(|_| {
+                drop(sender.send((0..count).into_par_iter().with_max_len(1).map(piece).collect()))
+            });
+            loop {
+                match receiver.recv_timeout(LOOK) {
+                    Err(RecvTimeoutError::Timeout) => told = told.and_then(|()| watch.report(observer)),
+                    // A panic leaves nothing, and goes on at the end of the scope.
+                    ended => break ended.unwrap_or_default(),
+                }
+            }
+        }),
         // Where no thread can be started, this one does the work.
-        let mut results = if threads.is_empty() { part() } else { Vec::new() };
-        let mut told = watch.report(observer);
-        while let Err(RecvTimeoutError::Timeout) = all_ended.recv_timeout(LOOK) {
-            told = told.and_then(|()| watch.report(observer));
-        }
-        let join = |thread: thread::ScopedJoinHandle<'_, _>| {
-            thread.join().unwrap_or_else(|panic| resume_unwind(panic))
-        };
-        results.extend(threads.into_iter().flat_map(join));
-        (results, told)
-    });
+        Err(_) => (0..count).map(piece).collect(),
+    };
     told?;
-    results.sort_unstable_by_key(|(number, _)| *number);
-    Ok(results.into_iter().map(|(_, result)| result).collect::<Result<_, _>>()?)
+    Ok(results.into_iter().flatten().collect::<Result<_, _>>()?)
 }
 
 /// The source of a piece of work.

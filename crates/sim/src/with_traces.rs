@@ -26,23 +26,11 @@ pub fn run(scenario: &Scenario, observer: &mut dyn Observer) -> Result<RunResult
     coflash_engine::run(scenario, &RunInputs::only(TRACES), observer)
 }
 
-/// Run a scenario on a warm device, with the same result as [`run`].
-///
-/// # Errors
-/// See [`run`]; a device that was warmed up for another scenario.
-pub fn run_from(
-    warm: &WarmDevice,
-    scenario: &Scenario,
-    observer: &mut dyn Observer,
-) -> Result<RunResult, RunError> {
-    coflash_engine::run(scenario, &RunInputs { warm: Some(warm), ..RunInputs::only(TRACES) }, observer)
-}
-
 /// Run a scenario, on a warm device if one is given, and record it; with checkpoints, if it is not
 /// recorded.
 ///
 /// # Errors
-/// See [`run_from`]; a file that cannot be written.
+/// See [`run`]; a device that was warmed up for another scenario; a file that cannot be written.
 pub fn run_recorded(
     scenario: &Scenario,
     warm: Option<&WarmDevice>,

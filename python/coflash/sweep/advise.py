@@ -191,9 +191,11 @@ class Advice(Kept):
 
     @property
     def _longer(self) -> str:
-        requests, rounds = self.tried[0].runs[0].metrics.requests, self.scenario.to_dict()["workload"].get("repeat", 1)
+        requests, workload = self.tried[0].runs[0].metrics.requests, self.scenario.to_dict()["workload"]
+        if not self.has_more and workload.get("fio"):
+            return say("longer jobs")
         more = f"--requests {_LONGER * requests}"
-        return more if self.has_more else f"{more} --set workload.repeat={_LONGER * rounds}"
+        return more if self.has_more else f"{more} --set workload.repeat={_LONGER * workload.get('repeat', 1)}"
 
     def draw(self, form: Format) -> bytes:
         """Draw what each answer saves, and where the advised one's saving comes from."""
@@ -260,18 +262,17 @@ def advise(
         scenario = scenario.replaying(paths(trace)).scaled(scale)
     question = Question.of(scenario, trace, folder_for(out), on, progress)
     keys = flat(question.scenario.to_dict())
+    given = keys.get("workload.requests_max") or math.inf
 
     def advised(most: int) -> Advice:
-        limit = {"workload.requests_max": min(most, keys.get("workload.requests_max") or most)}
+        limit = {"workload.requests_max": min(most, given)}
         asked = replace(question, scenario=question.scenario.with_(limit))
         is_warmed = steady and keys["precondition.fill"] != "none" and (trace or not keys.get("workload.fio"))
         return _Adviser(asked.warmed() if is_warmed else asked, seeds).run()  # jobs of fio do not repeat
 
-    most = requests or REQUESTS
-    found = advised(most)
-    if requests or found.is_steady or not found.has_more:
-        return found
-    return advised(_LONGER * min(most, keys.get("workload.requests_max") or most))
+    found = advised(requests or REQUESTS)
+    is_all = requests or found.is_steady or not found.has_more or given <= REQUESTS
+    return found if is_all else advised(_LONGER * REQUESTS)
 
 
 @dataclass(frozen=True)

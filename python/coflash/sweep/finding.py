@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from coflash._core import __version__
 from coflash.files import atomic_write
-from coflash.quantity import Unit, show, show_change
+from coflash.quantity import Unit, counted, show, show_change
 from coflash.results.estimate import Estimate, show_estimate
 from coflash.results.notes import together
 from coflash.results.result import Result
@@ -134,7 +134,7 @@ def say(sentence: str, /, **values: object) -> str:
 
 def say_bounded(goal: Condition, number: Estimate, excess: float, more: str = "") -> str:
     """Say the number that a goal bounds, and by how much it breaks the bound: 5.31 ms ✗ +6.2 %."""
-    seeds = say("over seeds", seeds=number.runs) if number.half_width is not None else ""
+    seeds = say("over seeds", seeds=counted(number.runs, "seed")) if number.half_width is not None else ""
     broken = say("broken", by=excess * goal.sign) if excess > 0 else ""
     return f"{show_estimate(number, goal.measure.unit)}{seeds}{more}{broken}"
 

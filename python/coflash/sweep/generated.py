@@ -15,6 +15,8 @@ _REQUESTS, _SPACE = 400_000, "1GiB"
 def traced(trace: Paths, folder: Path, requests: int | None, space: str | None) -> tuple[Paths, list[str]]:
     """Return a trace as it is, and the file of a workload that is named in its place, with what was generated."""
     found = paths(trace)
+    if jobs := next((file for file in found if file.endswith(".fio")), ""):
+        raise CoflashError(say("size of jobs", file=jobs))
     name = named(found[0])
     if len(found) > 1 or "/" in name or Path(name).suffix or Path(name).exists():
         if requests or space:

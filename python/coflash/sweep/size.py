@@ -10,7 +10,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from itertools import accumulate, repeat, takewhile
 from typing import Any
 
@@ -115,7 +115,7 @@ class _Sizer:
         self.question, self.goals, self.seeds, self.prices = question, bounds, seeds, prices
         (self.cost,) = goals(None, None, prices)
         self.tried: dict[tuple[str, Assignment], Sized] = {}
-        self.problem, self.refused = "", set[str]()
+        self.problem, self.refused = "", 0
         options = self.base.to_dict()["workload"]["trace_options"]
         kept = {key: one for key, one in options.items() if isinstance(one, str)}
         self.about = about = info(trace, kept, page=self.base.to_dict()["ftl"].get("indirection_unit") or "4KiB")
@@ -161,13 +161,14 @@ class _Sizer:
         self.question = replace(self.question, scenario=self.base.with_(keys))
 
     def _point(self, cache: str, rest: Assignment = (), seeds: int = 1) -> Point:
+        """Return a device; without a cache it has no order of eviction."""
+        rest = tuple(pair for pair in rest if cache != "0B" or pair[0] != _POLICY)
         return self.question.point(((self.cache, cache), *rest), seeds)
 
     def run(self, how: Sequence[str]) -> Sizing:
         self._check_size()
         how = (*how, _read(self.about), self._in_time(), self._searched())
-        few = len(self.spares) == len(self.columns)
-        spares = ", ".join(self.spares) if few else f"{self.spares[0]} … {self.spares[-1]}"
+        spares = _ends(self.spares[self.refused :])
         tried = say("tried", devices=counted(len(self.tried), "device"), grid=self.grid, spares=spares)
         best, steps = self._steps(self._confirmed())
         variants = self._variants(best)
@@ -177,7 +178,8 @@ class _Sizer:
             measure.path: answers.whys_of(own, [(name, run.seed, measure.read(run.metrics)) for name, run in pairs])
             for measure in (WAF_HOST, *(goal.measure for goal in self.goals if goal.measure.path in MEASURES))
         }
-        found = (best, tried, self._later(best), steps, variants, explained, self.prices)
+        ends = ("more",) if self.refused else ("less", "more")
+        found = (best, tried, self._later(best), steps, ends, variants, explained, self.prices)
         return Sizing(self.question.store.path, self.goals, how, *found).write()
 
     def _later(self, best: Sized) -> tuple[Sized, ...]:
@@ -230,7 +232,7 @@ class _Sizer:
         depth, repeat = self.base.to_dict()["replay"]["queue_depth"], self.base.to_dict()["workload"].get("repeat", 1)
         for factor in (_MORE_CHANNELS if self.base.name == DEVICE else (1,)) if span_ns else ():
             self.question = begin
-            self._change({"replay.mode": "open", "flash.channels": factor * channels})
+            self._change({"replay.mode": "open", "replay.queue_depth": None, "flash.channels": factor * channels})
             (ran,) = self._ran([(self._plain, ((SPARE, self.spares[-1]), *self.rests[-1]))])
             scale = self.base.to_dict()["replay"]["time_scale"]
             if ran is not None and ran.runs[0].metrics.simulated_ns <= _LATE * span_ns * repeat * scale:
@@ -253,12 +255,12 @@ class _Sizer:
         if winner := self._under_another(others, search) or winner:
             winner.refine(_PAIRS)
         left = winner.left if winner else 0.0
-        tried = {one.spare for one in self.tried.values()}
-        failed = ", ".join(spare for spare in self.spares if spare in self.refused - tried)
         parts = [say("bisected")]
         parts += [say("schemes", tried=counted(len(others), "other scheme"))] if others else []
         parts += [say("left", left=left)] if left >= _CLOSE else []
-        return " ".join([*parts, *([say("no device", spares=failed, reason=self.problem)] if failed else [])])
+        if self.refused:
+            parts.append(say("no device", spares=_ends(self.spares[: self.refused]), reason=self.problem))
+        return " ".join(parts)
 
     def _under_another(self, others: Sequence[Assignment], search: Frontier) -> Frontier | None:
         """Try other choices on a device that is somewhat cheaper; return the search under the one that does best."""
@@ -283,10 +285,13 @@ class _Sizer:
 
         def are_enough(pairs: Sequence[Pair]) -> list[bool]:
             ran = self._ran([self._place(pair, rest) for pair in pairs])
-            self.refused |= {self.spares[pair[1]] for pair, one in zip(pairs, ran, strict=True) if one is None}
+            failed = [pair[1] + 1 for pair, one in zip(pairs, ran, strict=True) if one is None]
+            self.refused = max([self.refused, *failed])
             return [one is not None and one.is_met for one in ran]
 
-        cost = partial(self._priced, priced)
+        def cost(pair: Pair) -> float:
+            return self._priced(priced, pair) if pair[1] >= self.refused else math.inf
+
         return Frontier(len(self.sizes), len(self.spares), self.columns, cost, are_enough, _CLOSE, most, best)
 
     @cache  # noqa: B019 - of one search
@@ -363,6 +368,10 @@ class _Sizer:
         one = Sized(point, runs, cost, tuple(bounded), tuple(excess))
         self.tried.setdefault(one.place, one)
         return one
+
+
+def _ends(values: Sequence[str]) -> str:
+    return ", ".join(values) if len(values) <= _COLUMNS else f"{values[0]} … {values[-1]}"
 
 
 def _read(about: TraceInfo) -> str:

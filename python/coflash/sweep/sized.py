@@ -91,6 +91,8 @@ class Sizing(Kept):
     """Its device under the first seed, over one round of the trace and over several; nothing if that failed."""
     steps: Mapping[str, Sized]
     """The devices one step off: less or more cache or spare space."""
+    ends: Sequence[str]
+    """The ends of the spare shares beyond which there may be devices, `less` or `more`."""
     variants: Mapping[str, tuple[Result, ...]]
     """The answer's device under each scheme, and without a cache."""
     whys: Mapping[str, tuple[Why, ...]]
@@ -157,19 +159,27 @@ class Sizing(Kept):
         loop = "open loop" if self.scenario.replay_mode == "open" else "closed loop"
         history = "history of a tier" if self.answer.is_tier else "history of a trace"
         limits = say_limits(self.scenario, say(loop), say(history), say("seeds"))
-        return unsure + answer, f"{'; '.join(self._reasons())}.", self._rests(), limits
+        answer = unsure + answer if unsure else answer[0].upper() + answer[1:]
+        return answer, f"{'; '.join(self._reasons())}.", self._rests(), limits
+
+    def _number(self, place: int) -> Estimate:
+        """Return the number that a goal bounds over the seeds and over several rounds of the trace."""
+        number, (first, later) = self.answer.bounded[place], self._ends(place)
+        wide = number.half_width if math.isnan(later) else max(number.half_width or 0.0, abs(later - first))
+        return number._replace(half_width=wide)
+
+    def _is_near(self, place: int) -> bool:
+        """Whether the interval of the number that a goal bounds reaches over the bound."""
+        number = self._number(place)
+        return (number.half_width or 0.0) > abs((number.mean or 0.0) - self.goals[place].bound)
 
     def _judged(self, place: int) -> str:
         """Say the number that a goal bounds, how sure it is, and how far it is from its bound."""
-        goal, number, excess = self.goals[place], self.answer.bounded[place], self.answer.excess[place]
-        is_same = number.runs > 1 and (number.half_width or 0.0) <= number.rounding
-        more, (first, later) = say("same seeds") if is_same else "", self._ends(place)
-        if not math.isnan(later):
-            more = say("over rounds", rounds=ROUNDS) + more
-            number = number._replace(half_width=max(number.half_width or 0.0, abs(later - first)))
-        is_near = (number.half_width or 0.0) > abs((number.mean or 0.0) - goal.bound)
-        room = say("room within its interval" if is_near else "room", by=-excess) if excess <= 0 else ""
-        return f"{goal.measure.label} {say_bounded(goal, number, excess, more)}{room}"
+        goal, seeds, excess = self.goals[place], self.answer.bounded[place], self.answer.excess[place]
+        more = "" if math.isnan(self._ends(place)[1]) else say("over rounds", rounds=ROUNDS)
+        more += say("same seeds") if seeds.runs > 1 and (seeds.half_width or 0.0) <= seeds.rounding else ""
+        room = say("room within its interval" if self._is_near(place) else "room", by=-excess) if excess <= 0 else ""
+        return f"{goal.measure.label} {say_bounded(goal, self._number(place), excess, more)}{room}"
 
     def _rests(self) -> str:
         """Say what the answer rests on."""
@@ -191,7 +201,8 @@ class Sizing(Kept):
                 parts.append(say("two bind", goals=" and ".join(others)))
         share, _ = parsed(self.answer.spare) or (0.0, "")
         for end, other, factors in (("less", "more", (1, 0.7, 0.5)), ("more", "less", (1, 1.5, 2))):
-            if f"{end} spare space" not in self.steps and f"{other} spare space" in self.steps and not is_least:
+            is_end = f"{end} spare space" not in self.steps and f"{other} spare space" in self.steps
+            if is_end and end in self.ends and not is_least:
                 values = ",".join(f"{100 * share * factor:.3g}%" for factor in factors)
                 parts.append(say("end of spare", end=end, spare=self.answer.spare, key=SPARE, values=values))
         reasons = [self._reason(why, bound) for why in self.whys[self._explained.path]]
@@ -261,7 +272,7 @@ class Sizing(Kept):
         return {
             "goals": [goal.text for goal in self.goals],
             "met": self.answer.is_met,
-            "sure": not self.longer,
+            "sure": not self.longer and not any(map(self._is_near, range(len(self.goals)))),
             "binding": self.binding and self.binding.text,
             "how": self.how,
             "devices": {name: device(one) for name, one in {"answer": self.answer, **self.steps}.items()},

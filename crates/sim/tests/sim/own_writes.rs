@@ -1,7 +1,8 @@
 //! Preconditioning by the run's own writes.
 
+use crate::warm::run_from;
 use coflash_base::seed::{RngExt, Seed};
-use coflash_sim::{NoObserver, RunResult, Scenario, WarmDevice, run, run_from, warm};
+use coflash_sim::{NoObserver, RunResult, Scenario, WarmDevice, run, warm};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::PathBuf;

@@ -2,7 +2,8 @@
 
 use coflash_ftl::VictimConfig;
 use coflash_sim::{
-    Cancelled, NoObserver, Observer, Phase, RunResult, Scenario, WarmDevice, run, run_from, warm, warm_key,
+    Cancelled, NoObserver, Observer, Phase, Records, RunError, RunResult, Scenario, WarmDevice, run,
+    run_recorded, warm, warm_key,
 };
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,15 @@ fn small(assignments: &[(&str, &str)]) -> Scenario {
         ("seed", "5"),
     ];
     Scenario::default().set(&[&small, assignments].concat()).unwrap()
+}
+
+/// Run a scenario on a warm device.
+pub(crate) fn run_from(
+    device: &WarmDevice,
+    scenario: &Scenario,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
+    run_recorded(scenario, Some(device), &Records::default(), None, observer)
 }
 
 /// Everything of a result that does not say how fast it came.

@@ -1,0 +1,176 @@
+"""Where trims of logged pages pay: pools, skews, distances of checkpoints, spare space, units, drives, rivals.
+
+The generator of `the_log_holds_the_page.py`, on its drive of eight dies. In the folder of the examples,
+`python -m trimmed_page.map base grid spare units drives` (or some of these) prints a table in Markdown for each; `grid`
+also draws `log-holds-figure-1.svg`. The seed is 1 where a row does not name another. A run takes about a second.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib import pyplot as plt
+
+from coflash import Result, Scenario, run
+from trimmed_page.database import PAGE_BYTES, Database
+
+TRANSACTIONS = 40_000
+BASE = Database(pages=4_096, pool=0.2, distance=0.25)
+DRIVE = Scenario.load("demo").with_(
+    {
+        "flash": {"channels": 4, "chips_per_channel": 2, "dies_per_chip": 1, "planes_per_die": 1, "cell": "tlc"},
+        "flash.page_size": "4KiB",
+        "flash.pages_per_block": 4,
+        "ftl.pools": "device",
+        "gc.low_mark": 6,
+        "ftl.spare": {"share": "12%", "definition": "over_provisioning"},
+        "cache.size": "0B",
+        "cooperation": {"name": "none"},
+        "precondition": {"fill": "mapped", "until_steady": True},
+        "replay": {"mode": "closed", "queue_depth": 8},
+    }
+)
+CASES: dict[str, dict[str, Any]] = {
+    "none": {},
+    "log": {"trims_log": True},
+    "pages": {"deallocate": "first-dirty"},
+    "both": {"trims_log": True, "deallocate": "first-dirty"},
+}
+CALIBRATED = {"7450-max": True, "p5520": True, "cm7-r": True, "pe8110": True, "wd": True, "pm9a3": False}
+"""The drives whose calibration says whether trimmed pages are freed."""
+
+
+def measured(database: Database, keys: Mapping[str, object]) -> Result:
+    """Return the result of a database from its empty pool on; refuse one that is not steady."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "requests.csv"
+        rows = (f"0,{op},{offset},{size}\n" for op, offset, size in replace(database).requests(TRANSACTIONS))
+        path.write_text("time_ns,op,offset,length\n" + "".join(rows))
+        space = f"{-(-database.space_bytes // 65536) * 65536}B"
+        result = run(DRIVE.with_({"flash.exported": space, "workload": {"trace": [str(path)]}, **keys}))
+    if not any("Write amplification was steady then" in note for note in result.notes):
+        raise RuntimeError(f"{database}: {result.notes}")
+    return result
+
+
+def row(database: Database, keys: Mapping[str, object] | None = None) -> dict[str, tuple[float, float, float]]:
+    """Return WAF, flash programs a transaction, and time a transaction in microseconds, of each case."""
+    found = {}
+    for case, options in CASES.items():
+        metrics = measured(replace(database, **options), keys or {}).metrics
+        waf = float(metrics.waf_host or 0)
+        pages = waf * metrics.host_writes_pages / TRANSACTIONS
+        found[case] = (waf, pages, metrics.simulated_ns / TRANSACTIONS / 1000)
+    return found
+
+
+def less(found: dict[str, tuple[float, float, float]], case: str, rival: str, measure: int = 1) -> float:
+    """Return the change of a measure, in percent."""
+    return 100 * (found[case][measure] / found[rival][measure] - 1)
+
+
+def signed(value: float) -> str:
+    """Return a change as text."""
+    return f"{value:+.1f} %".replace("-", "−")
+
+
+def table(first: str, rows: dict[str, dict[str, tuple[float, float, float]]]) -> None:
+    """Print WAF of each case, and what trims of pages change alone and above the dead log."""
+    print(f"\n| {first} | WAF: none | log | pages | both | programs by pages | above log | time by pages | above log |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for name, found in rows.items():
+        wafs = " | ".join(f"{found[case][0]:.2f}" for case in CASES)
+        changes = [less(found, "pages", "none"), less(found, "both", "log")]
+        changes += [less(found, "pages", "none", 2), less(found, "both", "log", 2)]
+        print(f"| {name} | {wafs} | {' | '.join(signed(change) for change in changes)} |", flush=True)
+
+
+def base() -> None:
+    """Print the base over seeds, and above rivals."""
+    bytes_too = 0.12 + BASE.pool * BASE.pages * PAGE_BYTES / BASE.space_bytes
+    data = f"{100 * BASE.pages * PAGE_BYTES / BASE.space_bytes:.1f}%"
+    handles = {"ftl.placement": {"name": "fdp", "handles": 2, "shares": [data]}}
+    rows = {f"seed {seed}": row(replace(BASE, seed=seed)) for seed in (1, 2, 3)}
+    rows["two handles, log and data"] = row(BASE, handles)
+    rows["SepBIT"] = row(BASE, {"ftl.placement": {"name": "sepbit"}})
+    rows["the pool's bytes as spare space, too"] = row(BASE, {"ftl.spare.share": f"{bytes_too:.1%}"})
+    rows["commits shared by 16"] = row(replace(BASE, commits=16))
+    rows["doublewrite in place of images"] = row(replace(BASE, images="doublewrite"))
+    table("base, and rivals", rows)
+
+
+POOLS, SKEWS, DISTANCES = (0.05, 0.1, 0.2, 0.3), (0.0, 0.8, 1.1), (0.05, 0.25, 0.5)
+
+
+def grid() -> None:
+    """Print and draw the map over pools, skews and distances."""
+    rows = {
+        (skew, distance, pool): row(replace(BASE, pool=pool, skew=skew, distance=distance))
+        for skew in SKEWS
+        for distance in DISTANCES
+        for pool in POOLS
+    }
+    table("Zipf, distance, pool", {f"{s:g}, {d:.0%}, {p:.0%}": found for (s, d, p), found in rows.items()})
+    figure, panels = plt.subplots(1, len(SKEWS), figsize=(8, 2.6), sharey=True, layout="constrained")
+    for axes, skew in zip(panels, SKEWS, strict=True):
+        values = np.array([[less(rows[skew, d, p], "both", "log") for p in POOLS] for d in DISTANCES])
+        image = axes.imshow(values, cmap="RdBu", vmin=-30, vmax=30, origin="lower", aspect="auto")
+        for (y, x), value in np.ndenumerate(values):
+            light = abs(value) > 18
+            axes.text(x, y, f"{value:+.0f}".replace("-", "−"), ha="center", va="center", color="w" if light else "k")
+        axes.set_xticks(range(len(POOLS)), [f"{pool:.0%}" for pool in POOLS])
+        axes.set(xlabel="pool", title="uniform" if not skew else f"Zipf {skew:g}")
+    panels[0].set_yticks(range(len(DISTANCES)), [f"{distance:.0%}" for distance in DISTANCES])
+    panels[0].set_ylabel("log between\ncheckpoints")
+    figure.colorbar(image, ax=panels, label="programs, %")
+    figure.savefig("log-holds-figure-1.svg")
+    figure.savefig("log-holds-figure-1.png", dpi=120)
+
+
+def spare() -> None:
+    """Print the base over spare space."""
+    table(
+        "spare", {f"{share:.0%}": row(BASE, {"ftl.spare.share": f"{share:.0%}"}) for share in (0.07, 0.12, 0.28, 0.5)}
+    )
+
+
+def units() -> None:
+    """Print the base over the unit that the drive maps, and over what a command costs."""
+    rows = {}
+    for kib in (4, 8, 16, 32, 64):
+        keys: dict[str, object] = {} if kib == 4 else {"ftl.indirection_unit": f"{kib}KiB"}
+        rows[f"units of {kib} KiB"] = row(BASE, keys)
+    for microseconds in (10, 20, 50):
+        rows[f"a command takes {microseconds} µs"] = row(BASE, {"controller.write_command": f"{microseconds}us"})
+    table("unit, command", rows)
+
+
+def drives() -> None:
+    """Print the base with the spare space, the victims, the levelling and the times of calibrated drives."""
+    rows = {}
+    for name, frees in CALIBRATED.items():
+        values = Scenario.load(name).to_dict()
+        keys: dict[str, object] = {"ftl.spare": values["ftl"]["spare"], "timing": values["timing"]}
+        keys |= {"gc.victim": values["gc"].get("victim", "greedy")}
+        keys |= {"controller.write_command": values.get("controller", {}).get("write_command", "0ns")}
+        rows[name if frees else f"{name}, if it freed trimmed pages"] = row(BASE, keys)
+    table("as calibrated", rows)
+
+
+PARTS: dict[str, Callable[[], None]] = {"base": base, "grid": grid, "spare": spare, "units": units, "drives": drives}
+
+
+def main(names: Sequence[str]) -> None:
+    """Print the parts that are named, or all."""
+    for name in names or PARTS:
+        PARTS[name]()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

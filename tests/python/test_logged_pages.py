@@ -1,0 +1,83 @@
+"""What PostgreSQL's deallocations become on a served device: holes, or trims below a file that keeps its blocks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from coflash import Scenario, device
+from postgresql_trims.stand import Stand, command, stand
+from test_file_systems import needs_mounts
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "postgresql_trims"
+PAGE = 8192
+
+
+@contextmanager
+def mounted() -> Iterator[tuple[device.Served, Stand]]:
+    """Yields a served device with an ext4 on it."""
+    needs_mounts()
+    plain = Scenario.load("ssd").with_({"cooperation": {"name": "none"}, "cache.size": "0B"})
+    with (
+        tempfile.TemporaryDirectory() as place,
+        device.serve(plain, Path(place) / "ssd", size="64MiB") as served,
+        stand(served.address, Path(place)) as at,
+    ):
+        at.make()
+        at.mounted()
+        yield served, at
+
+
+def trimmed_pages(served: device.Served) -> int:
+    """Returns how many pages were trimmed."""
+    assert served.metrics is not None
+    return int(served.metrics["host_trims_pages"])
+
+
+def made(at: Stand, pages: int = 64) -> tuple[Path, bytes]:
+    """Makes a file of random pages."""
+    file, data = at.mount / "table", os.urandom(pages * PAGE)
+    file.write_bytes(data)
+    os.sync()
+    return file, data
+
+
+def test_a_hole_of_a_page_is_a_trim_and_gives_its_blocks_away() -> None:
+    with mounted() as (served, at):
+        file, data = made(at)
+        blocks, trims = file.stat().st_blocks, trimmed_pages(served)
+        at.deallocate(file, 3 * PAGE, PAGE)
+        os.sync()
+        assert trimmed_pages(served) - trims == PAGE // 4096
+        assert blocks - file.stat().st_blocks == PAGE // 512
+        assert file.read_bytes() == data[: 3 * PAGE] + bytes(PAGE) + data[4 * PAGE :]
+
+
+def test_a_page_is_trimmed_below_its_file_which_keeps_its_blocks(tmp_path: Path) -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("NOT TESTED: cc is missing: apt install gcc")
+    library = tmp_path / "in_place.so"
+    command("cc", "-shared", "-fPIC", "-O2", "-o", library, EXAMPLE / "in_place.c")
+    with mounted() as (served, at):
+        file, data = made(at)
+        blocks, trims = file.stat().st_blocks, trimmed_pages(served)
+        at.deallocate(file, 3 * PAGE, PAGE, library)
+        assert trimmed_pages(served) - trims == PAGE // 4096
+        assert file.stat().st_blocks == blocks
+        # The kernel has the page yet; the device forgot it, and nothing beside it.
+        command("umount", at.mount)
+        at.mounted()
+        assert file.read_bytes() == data[: 3 * PAGE] + bytes(PAGE) + data[4 * PAGE :]
+        with file.open("r+b") as opened:
+            opened.seek(3 * PAGE)
+            opened.write(data[3 * PAGE : 4 * PAGE])
+        command("umount", at.mount)
+        at.mounted()
+        assert file.read_bytes() == data
+        assert file.stat().st_blocks == blocks
