@@ -56,7 +56,7 @@ _PREPARE = f"{EXAMPLES}/ext4_power_cuts/prepare.sh"
 MEDIA = {
     "raw": Medium("64MiB", "512B", 100),
     # A mount of ext4 writes its superblock, which has two sectors, in place.
-    "ext4": Medium("68MiB", "4KiB", 100, (f"FS=ext4 SIZE=64M {_PREPARE}",), f"mkfs.ext4 {_MOUNTED}"),
+    "ext4": Medium("68MiB", "4KiB", 24, (f"FS=ext4 SIZE=64M {_PREPARE}",), f"mkfs.ext4 {_MOUNTED}"),
     "xfs": Medium("304MiB", "512B", 60, (f"FS=xfs SIZE=300M {_PREPARE}",), f"mkfs.xfs xfs_repair {_MOUNTED}"),
     "ext4, PostgreSQL": Medium(
         "132MiB",
@@ -108,9 +108,7 @@ def cases() -> Iterator[Case]:
                 command = {each: f"{sys.executable} -E {POWER}/{script} {name} {each}" for each in both}
                 run = {each: f"{options} {EXAMPLES}/mounted.sh {command[each]} run" for each in both}
                 check = {each: f"exec {command[each]} check" for each in both}
-                drive = (kind.fault,) if kind.fault else ()
-                about = (name, kind.step.__doc__ or "", kind.published, medium)
-                yield Case(*about, run, check, kind.module, drive)
+                yield Case(name, kind.step.__doc__ or "", kind.published, medium, run, check, kind.module)
     yield from _examples()
 
 

@@ -102,19 +102,6 @@ def mapping_unsynced(place: Path, number: int, right: bool) -> None:
             mapped.flush()
 
 
-def fsync_retried(place: Path, number: int, right: bool) -> None:
-    """An `fsync` that failed is called again, and its success taken for that of the writes before."""
-    opened = os.open(place / "log", os.O_WRONLY)
-    os.pwrite(opened, filled(number), RECORD * (number - 1))
-    try:
-        os.fsync(opened)
-    except OSError:
-        if right:
-            raise
-        os.fsync(opened)
-    os.close(opened)
-
-
 def log_check(place: Path, told: int, _right: bool) -> str | None:
     """Every record told of is in the log."""
     log = (place / "log").read_bytes()
@@ -244,8 +231,6 @@ class Kind(NamedTuple):
     """Of the mount of ext4."""
     module: str = ""
     """What it needs of Python."""
-    fault: str = ""
-    """The fault of the drive under which it shows."""
 
 
 _ALICE = "Pillai et al., OSDI 2014"
@@ -255,7 +240,6 @@ KINDS = {
     "file-unsynced": Kind(file_unsynced, log_check, _ALICE, {"log": b""}),
     "direct-unsynced": Kind(direct_unsynced, log_check, "open(2), O_DIRECT", _BLANK),
     "range-synced": Kind(range_synced, log_check, "sync_file_range(2)", _BLANK),
-    "fsync-retried": Kind(fsync_retried, log_check, "Rebello et al., ATC 2020", _BLANK, fault="write-error"),
     "mapping-unsynced": Kind(mapping_unsynced, log_check, "msync(2)", _BLANK),
     "torn-record": Kind(torn_record, torn_record_check, _ALICE, _BLANK),
     "directory-unsynced": Kind(directory_unsynced, names_check, _ALICE),
