@@ -14,7 +14,8 @@ FORMATS: tuple[Format, ...] = ("png", "svg")
 _PANEL_INCHES, _ALONE_INCHES, _BARS_INCHES = (2.7, 2.5), (3.8, 2.5), (7.0, 2.5)
 _PAGE_INCHES = 11
 """The width into which panels fit side by side."""
-_BESIDE = Look("#202020", (), "cross")
+_BESIDE = ("cross", "triangle-up", "triangle-down")
+"""The markers of lines beside the runs, which are black."""
 
 
 def lines_of(runs: Runs, experiment: Experiment, figure: Figure) -> list[Line]:
@@ -57,7 +58,10 @@ def _panels(figure: Figure, runs: Runs) -> list[Chart]:
     others = [figure.beside(runs, experiment) for experiment in panels]
     shown = [lines_of(runs, experiment, figure) for experiment in panels]
     names = list(dict.fromkeys(line.label for lines in shown for line in lines))
-    styles = looks(names, figure.across) | {line.label: _BESIDE for lines in others for line in lines}
+    black = dict.fromkeys(line.label for lines in others for line in lines)
+    styles = looks(names, figure.across) | {
+        label: Look("#202020", (), marker) for label, marker in zip(black, _BESIDE, strict=False)
+    }
     across = Axis(
         f"{figure.axis.label} ({figure.axis.unit})" if figure.axis.unit else figure.axis.label,
         log=2 * figure.axis.logarithmic,
