@@ -155,12 +155,9 @@ impl Faults {
                     return Fate::Failed(Errno::Io);
                 }
             }
-            Kind::Full
-                if count >= at
-                    && [WRITES, CHANGES].contains(&counted)
-                    && session.runs(from, to - from).any(|(_, is_hole)| is_hole) =>
-            {
-                return Fate::Failed(Errno::NoSpace);
+            Kind::Full if count >= at && [WRITES, CHANGES].contains(&counted) => {
+                let is_new = session.runs(from, to - from).any(|(_, is_hole)| is_hole);
+                return if is_new { Fate::Failed(Errno::NoSpace) } else { Fate::Done };
             }
             Kind::BitRot if is_it => {
                 let bit = digest(at) as usize % (request.data.len() * 8);
