@@ -145,8 +145,16 @@ def explored(case: Case, variant: str, folder: Path, points: int | None = None) 
     """Explore a program on the prepared device of a folder."""
     began, medium = time.monotonic(), MEDIA[case.medium]
     commands, points = (case.run[variant], case.check[variant]), points or medium.points
-    chosen = {"recover": case.recover.get(variant), "atomic": medium.atomic, "faults": case.drive}
-    found = device.explore(None, folder, *commands, points=points, seed=1, **chosen)
+    found = device.explore(
+        None,
+        folder,
+        *commands,
+        recover=case.recover.get(variant),
+        points=points,
+        atomic=medium.atomic,
+        seed=1,
+        faults=case.drive,
+    )
     return Outcome(found.states, found.failed, time.monotonic() - began)
 
 

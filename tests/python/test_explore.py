@@ -327,8 +327,8 @@ def test_recovery_meets_faults_and_a_wrong_state_is_not_recovered(tmp_path: Path
         "found = max(int.from_bytes(disk.read(place, 8), 'big') for place in (0, 4096))\n"
         "sys.exit(found < int(os.environ['COFLASH_MARK'] or 0))"
     )
-    faults = {"faults": ["flush-error@1"], "points": 40}
-    found = device.explore(None, tmp_path / "device", program(LOGGED), check, recover=recover, **faults)
+    commands, faults = (program(LOGGED), check), ["flush-error@1"]
+    found = device.explore(None, tmp_path / "device", *commands, recover=recover, faults=faults, points=40)
     assert {(failure.fault, failure.recovers is None) for failure in found.failures} == {("flush-error@1", False)}
 
 
