@@ -129,7 +129,7 @@ def _examples() -> Iterator[Case]:
 
 
 _SQLITE = ("SQLite with `synchronous=off`.", "SQLite, PRAGMA synchronous", "ext4", "sqlite")
-_POSTGRESQL = ("PostgreSQL with `fsync=off`.", "PostgreSQL manual, fsync", "ext4, PostgreSQL", "postgresql")
+_POSTGRESQL = ("PostgreSQL with `fsync=off`.", "PostgreSQL manual, fsync", "ext4, PostgreSQL", "postgresql_on")
 
 
 @dataclass(frozen=True)
