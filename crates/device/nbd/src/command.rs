@@ -117,7 +117,7 @@ impl Requests {
             let checked = check(&header, &self.shape, self.agreed);
             let cost = checked.map_or(0, |command| cost_bytes(command, header.length.get()));
             let is_full = self.under_way == MAX_REQUESTS || self.under_way_bytes + cost > MAX_BYTES;
-            if is_full || !self.answers.memory.take(cost) {
+            if is_full || !self.answers.memory.take(cost, self.under_way_bytes) {
                 return Ok(Next::NeedsRoom);
             }
             input.take(size_of::<CommandHeader>());

@@ -12,14 +12,18 @@ pub const MAX_CONNECTIONS: usize = 256;
 /// The memory that the requests and replies of all connections may take together, in bytes.
 const ALL_BYTES_MAX: usize = 256 << 20;
 
+/// A request of up to this size has room in any case, as long as its connection has no more: who asks for little waits for nobody.
+const SMALL_BYTES: usize = 256 << 10;
+
 /// The memory of the requests and replies of all connections.
 #[derive(Debug, Default)]
 pub(crate) struct Memory(AtomicUsize);
 
 impl Memory {
-    /// Take some bytes, if there is room for them. A request of the largest size has room once others give theirs back.
-    pub(crate) fn take(&self, bytes: usize) -> bool {
-        let more = |used: usize| Some(used + bytes).filter(|&used| used <= ALL_BYTES_MAX);
+    /// Take some bytes, if there is room for them. `own` is what the connection has already.
+    pub(crate) fn take(&self, bytes: usize, own: usize) -> bool {
+        let is_small = own + bytes <= SMALL_BYTES;
+        let more = |used: usize| Some(used + bytes).filter(|&used| is_small || used <= ALL_BYTES_MAX);
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 
