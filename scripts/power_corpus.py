@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -82,6 +82,8 @@ class Case:
     """What it needs of Python."""
     drive: tuple[str, ...] = ()
     """The fault of the drive under which it shows, if it needs one."""
+    recover: dict[str, str] = field(default_factory=dict)
+    """The command that recovers, by variant, if the fault is there."""
 
     def missing(self) -> list[str]:
         """List what it needs, and is not here."""
@@ -94,9 +96,11 @@ def cases() -> Iterator[Case]:
     both = (FAULT, RIGHT)
     python = f"exec {sys.executable} -S -E {POWER}"
     for name, disk in kinds.KINDS.items():
-        run, check = ({each: f"{python}/kinds.py {name} {each} {act}" for each in both} for act in ("run", "check"))
-        drive = (disk.fault,) if disk.fault else ()
-        yield Case(name, disk.run.__doc__ or "", disk.published, "raw", run, check, drive=drive)
+        run, check, recover = (
+            {each: f"{python}/kinds.py {name} {each} {act}" for each in both} for act in ("run", "check", "recover")
+        )
+        drive, recover = (disk.fault,) if disk.fault else (), recover if disk.recover else {}
+        yield Case(name, disk.run.__doc__ or "", disk.published, "raw", run, check, drive=drive, recover=recover)
     for script, table, media in (("files.py", files.KINDS, ("ext4", "xfs")), ("stores.py", stores.KINDS, ("ext4",))):
         for name, kind in table.items():
             for medium in media:
@@ -154,7 +158,16 @@ def explored(case: Case, variant: str, folder: Path, points: int | None = None) 
     """Explore a program on the prepared device of a folder."""
     began, medium = time.monotonic(), MEDIA[case.medium]
     commands, points = (case.run[variant], case.check[variant]), points or medium.points
-    found = device.explore(None, folder, *commands, points=points, atomic=medium.atomic, seed=1, faults=case.drive)
+    found = device.explore(
+        None,
+        folder,
+        *commands,
+        recover=case.recover.get(variant),
+        points=points,
+        atomic=medium.atomic,
+        seed=1,
+        faults=case.drive,
+    )
     return Outcome(found.states, found.failed, time.monotonic() - began)
 
 
