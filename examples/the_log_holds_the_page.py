@@ -267,23 +267,16 @@ compared(
 # - `hot-only` in `Database` spares commands where the drive is slow at them. What a trim costs beside a write is
 #   known of no drive here; with 20 µs a command the saving stands.
 #
-# All of this is a generator and a simulated drive of the right proportions, 48 MiB small. It is no measurement of
-# PostgreSQL, whose file system would have to pass the trims on without freeing the blocks.
+# All of this is a generator and a simulated drive of the right proportions, 48 MiB small.
+# [A page](../docs/studies/the_log_holds_the_page.md) has the map of where it pays, and a real PostgreSQL with a patch,
+# which `examples/postgresql_trims` measures, and cuts the power of.
 #
 # ## Does a drive free trimmed pages at all?
 #
 # Of seven calibrated drives five do, by their measurements; those of the PM9A3 say that trimmed pages are kept, those
-# of the PM9D3a say nothing. Anyone with such a drive can refute it. **The commands destroy what is on the drive.**
-#
-# ```sh
-# JOB="--filename=/dev/nvmeXn1 --direct=1 --ioengine=io_uring --iodepth=32"
-# fio --name=fill $JOB --rw=write --bs=1M
-# fio --name=random $JOB --rw=randwrite --bs=4k --size=80% --norandommap --loops=3
-# fio --name=trim $JOB --rw=trim --bs=1M --offset=80% --size=20%      # then the line above once more
-# ```
-#
-# `nvme smart-log` and `nvme ocp smart-add-log` before and after each random phase give its write amplification
-# (`coflash compare RUN LOG` reads both). A drive that frees the trimmed fifth has it as spare space:
+# of the PM9D3a say nothing. Anyone with such a drive can refute it, with the commands
+# [of the page](../docs/studies/the_log_holds_the_page.md#on-your-own-drive). A drive that frees the trimmed fifth has
+# it as spare space:
 
 # %%
 JOB = """

@@ -18,7 +18,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from coflash import Result, Scenario, run
-from trimmed_page.database import PAGE_BYTES, Database
+from trimmed_page.database import PAGE_BYTES, TRIM, Database
 
 TRANSACTIONS = 40_000
 BASE = Database(pages=4_096, pool=0.2, distance=0.25)
@@ -46,11 +46,16 @@ CALIBRATED = {"7450-max": True, "p5520": True, "cm7-r": True, "pe8110": True, "w
 """The drives whose calibration says whether trimmed pages are freed."""
 
 
-def measured(database: Database, keys: Mapping[str, object]) -> Result:
-    """Return the result of a database from its empty pool on; refuse one that is not steady."""
+def measured(database: Database, keys: Mapping[str, object], whole: int = 1) -> Result:
+    """Return the result of a database from its empty pool on; refuse one that is not steady.
+
+    Trims of less than `whole` bytes, or not at a multiple of them, are left out, as by a drive that frees whole units.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "requests.csv"
-        rows = (f"0,{op},{offset},{size}\n" for op, offset, size in replace(database).requests(TRANSACTIONS))
+        requests = replace(database).requests(TRANSACTIONS)
+        heeded = (of for of in requests if of[0] != TRIM or not (of[1] % whole or of[2] % whole))
+        rows = (f"0,{op},{offset},{size}\n" for op, offset, size in heeded)
         path.write_text("time_ns,op,offset,length\n" + "".join(rows))
         space = f"{-(-database.space_bytes // 65536) * 65536}B"
         result = run(DRIVE.with_({"flash.exported": space, "workload": {"trace": [str(path)]}, **keys}))
@@ -59,11 +64,13 @@ def measured(database: Database, keys: Mapping[str, object]) -> Result:
     return result
 
 
-def row(database: Database, keys: Mapping[str, object] | None = None) -> dict[str, tuple[float, float, float]]:
+def row(
+    database: Database, keys: Mapping[str, object] | None = None, whole: int = 1
+) -> dict[str, tuple[float, float, float]]:
     """Return WAF, flash programs a transaction, and time a transaction in microseconds, of each case."""
     found = {}
     for case, options in CASES.items():
-        metrics = measured(replace(database, **options), keys or {}).metrics
+        metrics = measured(replace(database, **options), keys or {}, whole).metrics
         waf = float(metrics.waf_host or 0)
         pages = waf * metrics.host_writes_pages / TRANSACTIONS
         found[case] = (waf, pages, metrics.simulated_ns / TRANSACTIONS / 1000)
@@ -146,9 +153,15 @@ def units() -> None:
     for kib in (4, 8, 16, 32, 64):
         keys: dict[str, object] = {} if kib == 4 else {"ftl.indirection_unit": f"{kib}KiB"}
         rows[f"units of {kib} KiB"] = row(BASE, keys)
+        if kib > 8:
+            rows[f"units of {kib} KiB, freed whole"] = row(BASE, keys, whole=kib << 10)
     for microseconds in (10, 20, 50):
         rows[f"a command takes {microseconds} µs"] = row(BASE, {"controller.write_command": f"{microseconds}us"})
     table("unit, command", rows)
+    trims = measured(replace(BASE, **CASES["pages"]), {}).metrics.host_trims_pages * 4096 / PAGE_BYTES / TRANSACTIONS
+    base_row = rows["units of 4 KiB"]
+    saved = base_row["none"][2] - base_row["pages"][2]
+    print(f"\n{trims:.2f} trims a transaction save {saved:.0f} µs: all is lost where one takes {saved / trims:.0f} µs")
 
 
 def drives() -> None:
