@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -82,6 +82,8 @@ class Case:
     """What it needs of Python."""
     drive: tuple[str, ...] = ()
     """The fault of the drive under which it shows, if it needs one."""
+    recover: dict[str, str] = field(default_factory=dict)
+    """The command that recovers, by variant, if the fault is there."""
 
     def missing(self) -> list[str]:
         """List what it needs, and is not here."""
@@ -94,9 +96,11 @@ def cases() -> Iterator[Case]:
     both = (FAULT, RIGHT)
     python = f"exec {sys.executable} -S -E {POWER}"
     for name, disk in kinds.KINDS.items():
-        run, check = ({each: f"{python}/kinds.py {name} {each} {act}" for each in both} for act in ("run", "check"))
-        drive = (disk.fault,) if disk.fault else ()
-        yield Case(name, disk.run.__doc__ or "", disk.published, "raw", run, check, drive=drive)
+        run, check, recover = (
+            {each: f"{python}/kinds.py {name} {each} {act}" for each in both} for act in ("run", "check", "recover")
+        )
+        drive, recover = (disk.fault,) if disk.fault else (), recover if disk.recover else {}
+        yield Case(name, disk.run.__doc__ or "", disk.published, "raw", run, check, drive=drive, recover=recover)
     for script, table, media in (("files.py", files.KINDS, ("ext4", "xfs")), ("stores.py", stores.KINDS, ("ext4",))):
         for name, kind in table.items():
             for medium in media:
@@ -111,21 +115,34 @@ def cases() -> Iterator[Case]:
 def _examples() -> Iterator[Case]:
     """Yield the examples: file systems themselves, and a bank in two databases."""
     for name, fault, published, medium, example, unsafe, safe in (
-        ("ext4", "ext4 with `barrier=0`.", "Linux, ext4", "ext4", "ext4_power", "OPTIONS=barrier=0 FILES=6", "FILES=6"),
-        ("xfs", "", "", "xfs", "ext4_power", "", "FILES=6"),
+        (
+            "ext4",
+            "ext4 with `barrier=0`.",
+            "Linux, ext4",
+            "ext4",
+            "ext4_power_cuts",
+            "OPTIONS=barrier=0 FILES=6",
+            "FILES=6",
+        ),
+        ("xfs", "", "", "xfs", "ext4_power_cuts", "", "FILES=6"),
         ("sqlite-bank-delete", *_SQLITE, "MODE=delete SYNCHRONOUS=off", "MODE=delete"),
         ("sqlite-bank-wal", *_SQLITE, "MODE=wal SYNCHRONOUS=off", "MODE=wal"),
         ("postgresql-bank", *_POSTGRESQL, "FSYNC=off", "FSYNC=on"),
     ):
-        (place,) = EXAMPLES.glob(f"{example}_*")
+        place = EXAMPLES / example
         settings = {FAULT: unsafe, RIGHT: safe} if fault else {RIGHT: safe}
         run = {variant: f"{setting} {place}/workload.sh" for variant, setting in settings.items()}
         check = {variant: f"{setting} {place}/check.sh" for variant, setting in settings.items()}
         yield Case(name, fault, published, medium, run, check)
 
 
-_SQLITE = ("SQLite with `synchronous=off`.", "SQLite, PRAGMA synchronous", "ext4", "sqlite")
-_POSTGRESQL = ("PostgreSQL with `fsync=off`.", "PostgreSQL manual, fsync", "ext4, PostgreSQL", "postgresql")
+_SQLITE = ("SQLite with `synchronous=off`.", "SQLite, PRAGMA synchronous", "ext4", "sqlite_on_a_cooperative_ssd")
+_POSTGRESQL = (
+    "PostgreSQL with `fsync=off`.",
+    "PostgreSQL manual, fsync",
+    "ext4, PostgreSQL",
+    "postgresql_on_a_cooperative_ssd",
+)
 
 
 @dataclass(frozen=True)
@@ -141,7 +158,16 @@ def explored(case: Case, variant: str, folder: Path, points: int | None = None) 
     """Explore a program on the prepared device of a folder."""
     began, medium = time.monotonic(), MEDIA[case.medium]
     commands, points = (case.run[variant], case.check[variant]), points or medium.points
-    found = device.explore(None, folder, *commands, points=points, atomic=medium.atomic, seed=1, faults=case.drive)
+    found = device.explore(
+        None,
+        folder,
+        *commands,
+        recover=case.recover.get(variant),
+        points=points,
+        atomic=medium.atomic,
+        seed=1,
+        faults=case.drive,
+    )
     return Outcome(found.states, found.failed, time.monotonic() - began)
 
 

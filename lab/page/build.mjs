@@ -13,9 +13,11 @@ const packed = (file) => file && gzipSync(readFileSync(file), { level: 9 }).toSt
 const bundled = async (entry, options) =>
   (await build({ entryPoints: [here(entry)], bundle: true, write: false, target: "es2023", nodePaths: [`${packages}/node_modules`], ...options })).outputFiles[0].text;
 const define = { MODULE: JSON.stringify(packed(module) ?? ""), RECORDS: JSON.stringify(packed(records) ?? ""), SUITE: suite ? readFileSync(suite, "utf-8") : "[]" };
-const script = await bundled("src/main.ts", { minify: true, define });
+// The drives are simulated in a worker: the page never waits for them.
+const work = module ? await bundled("src/drives.ts", { minify: true }) : "";
+const script = await bundled("src/main.ts", { minify: true, define: { ...define, WORK: JSON.stringify(work) } });
 const style = await bundled("lab.css", { minify: true });
-const licenses = ["hyparquet", "fzstd"].map((name) => `${name}: ${readFileSync(`${packages}/node_modules/${name}/LICENSE`, "utf-8")}`);
+const licenses = ["hyparquet", "fzstd", "comlink"].map((name) => `${name}: ${readFileSync(`${packages}/node_modules/${name}/LICENSE`, "utf-8")}`);
 const page = readFileSync(here("index.html"), "utf-8")
   .replace("<!-- LICENSES -->", () => `<!-- Contains\n${licenses.join("\n").replaceAll("--", "- -")}-->`)
   .replace("/* STYLE */", () => style)

@@ -6,6 +6,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import { Kernel, module } from "./module.mjs";
 
+const none = new Uint8Array();
 const golden = new URL("../../tests/golden/", import.meta.url);
 const names = readdirSync(golden)
   .filter((name) => name.endsWith(".toml"))
@@ -14,8 +15,7 @@ const text = (name) => readFileSync(new URL(name, golden), "utf-8");
 
 for (const name of names) {
   test(`${name} has its golden result`, async () => {
-    const kernel = await Kernel.of(module);
-    kernel.begin(text(`${name}.toml`));
+    const kernel = await Kernel.of(module, none, text(`${name}.toml`));
     const begun = performance.now();
     const result = JSON.parse(kernel.finish());
     const seconds = (performance.now() - begun) / 1000;
@@ -29,9 +29,7 @@ for (const name of names) {
 }
 
 test("a run step by step ends as a run at once", async () => {
-  const [steps, once] = [await Kernel.of(module), await Kernel.of(module)];
-  steps.begin(text("cdm-adaptive.toml"));
-  once.begin(text("cdm-adaptive.toml"));
+  const [steps, once] = [await Kernel.of(module, none, text("cdm-adaptive.toml")), await Kernel.of(module, none, text("cdm-adaptive.toml"))];
   let served = 0;
   for (let size = 1; ; size = (size * 7) % 1009) {
     const more = steps.advance(size);
@@ -42,10 +40,11 @@ test("a run step by step ends as a run at once", async () => {
   assert.deepEqual(steps.finish(), once.finish());
 });
 
-test("an error names what is wrong, and another run may begin", async () => {
-  const kernel = await Kernel.of(module);
-  assert.throws(() => kernel.advance(1), /no run has begun/);
-  assert.throws(() => kernel.begin("[flash]\nchanels = 1\n"), /chanels.*channels/s);
-  kernel.begin(text("greedy-uniform.toml"));
+test("an error names what is wrong, and a run that is over does not go on", async () => {
+  await assert.rejects(Kernel.of(module, none, "[flash]\nchanels = 1\n"), /chanels.*channels/s);
+  await assert.rejects(Kernel.of(module, new Uint8Array(13), ""), /13 bytes were given; records have 12 bytes each/);
+  const kernel = await Kernel.of(module, none, text("greedy-uniform.toml"));
   assert.equal(kernel.advance(5), 5);
+  kernel.finish();
+  assert.throws(() => kernel.advance(1), /no run has begun/);
 });

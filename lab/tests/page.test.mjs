@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FIRST, KEPT, Kept, Kernel, busy, SCENE_MS, SCHEMES, STORIES, WORKLOADS, begin, module, scenario, sceneOf, tally } from "./module.mjs";
+import { FIRST, KEPT, Kept, Kernel, busy, SCENE_MS, SCHEMES, STORIES, WORKLOADS, begin, module, records, scenario, sceneOf, tally } from "./module.mjs";
 
 const all = Object.keys(SCHEMES);
 
@@ -96,15 +96,14 @@ const saved = async (workload, name) => {
 
 test("scenes are what GC did: the copies that it counts, those in vain, and what it was told early", async () => {
   for (const [scheme, side] of [["cdm", "left"], ["cdm", "right"], ["sgc", "right"], ["op-fcl", "right"]]) {
-    const kernel = await Kernel.of(module);
-    kernel.begin(scenario({ ...FIRST, scheme }, side));
+    const kernel = await Kernel.of(module, records, scenario({ ...FIRST, scheme }, side));
     kernel.advance(20_000);
     kernel.victims();
     let [copied, inVain, early] = [0, 0, 0];
     for (let turns = 0; turns < 20; ) {
       const [before, { words, perBlock }] = [kernel.numbers(), kernel.pages()];
       kernel.advance(1);
-      const [victims, held, now] = [kernel.victims(100), kernel.held(), kernel.numbers()];
+      const [victims, held, now] = [kernel.victims(), kernel.held(), kernel.numbers()];
       if (victims.length === 0) continue;
       turns += 1;
       const scenes = victims.map((victim) => sceneOf(victim, words.subarray(victim.block * perBlock, (victim.block + 1) * perBlock), held));

@@ -163,7 +163,7 @@ def device_explore(
     folder: _Path,
     scenario: Scenario | None,
     size: str | None,
-    plan: tuple[str, str, int, int, str, int, list[str], float],
+    plan: tuple[str, str, str | None, int, int, str, int, list[str], float],
     jobs: int,
     progress: Callable[[int, int, int], bool | None] | None,
 ) -> dict[str, Any]: ...

@@ -299,6 +299,7 @@ def cells(
         return Chart([_layer("rect", {**at, "color": shade})], drawn, inches, title)
     for row in drawn:
         row.update(across=(row["x"] + row["x2"]) / 2, up=(row["y"] + row["y2"]) / 2)
+    up["axis"]["grid"] = False  # no lines through the texts
     middle = {"x": {**across, "field": "across"}, "y": {**up, "field": "up"}, "text": {"field": "text"}}
     text = _layer("text", middle, "isValid(datum.text)", align="center", dx=0)
     return Chart([_layer("rect", {**at, "color": _colours(styles)}, opacity=0.35), text], drawn, inches, title)
@@ -497,11 +498,8 @@ def _axis(
         places = list(axis.ticks)
         texts = f"{json.dumps(list(axis.ticks.values()))}[indexof({json.dumps(places)}, datum.value)]"
         pad = (max(places) - min(places) or 1) * 0.06
-        domain = {
-            "domain": [min([*places, *values]) - pad, max([*places, *values]) + pad],
-            "nice": False,
-            "zero": False,
-        }
+        span = [min([*places, *values]) - pad, max([*places, *values]) + pad]
+        domain = {"domain": span, "nice": False, "zero": False}
         return (
             shown | {"scale": domain, "axis": {"values": places, "labelExpr": texts}},
             [dict(row) for row in rows],

@@ -239,6 +239,7 @@ def explore(
     run: str,
     check: str,
     *,
+    recover: str | None = None,
     size: str | None = None,
     points: int = 100,
     runs: int = 1,
@@ -252,22 +253,24 @@ def explore(
     """Run a workload, and check the states in which power cuts may leave it. The device stays as it was.
 
     Both commands find the device in `COFLASH_NBD`, a URI, and its socket in `COFLASH_SOCKET`. The check has the number
-    of flushes before the cut in `COFLASH_FLUSHES`, and the last mark in `COFLASH_MARK`; a state is wrong if the check
-    fails.
+    of flushes before the cut in `COFLASH_FLUSHES`, the last mark in `COFLASH_MARK`, and the fault of the run in
+    `COFLASH_FAULT`; a state is wrong if the check fails.
 
     Args:
         scenario: The scenario, if the folder has no device yet.
         folder: The folder of the device.
         run: The command of the workload, for the shell.
         check: The command of the check.
+        recover: The command that recovers from a power cut. It runs on up to 16 states of the workload. What a second
+            cut leaves of those that are right is checked, with as many points more, and with each fault.
         size: The capacity of a new device.
         points: The number of states, beside those right after flushes and marks.
         runs: How often the workload runs, each time with its requests answered in another order; the points are shared.
         atomic: The atomic write unit, a multiple of 512 bytes: a power cut keeps or loses each whole. A drive of one
             sector of 4 KiB has `4KiB`.
         seed: It draws the order of answers, and states.
-        faults: Faults, such as "write-error", "write-error@17" or "write-error@*": the workload runs with the fault at
-            four requests, at that one, or at 32, each time anew, and may fail.
+        faults: Faults, such as "write-error", "bit-rot@17" or "write-error@*": the workload runs with the fault at four
+            requests, at that one, or at 32, each time anew, and may fail.
         timeout_s: The time that the workload, and each check, may take.
         jobs: Checks at the same time. None: as many as there are processors.
         progress: Called now and then with the number of states so far, of all states, and of failures. If it returns
@@ -278,7 +281,7 @@ def explore(
         KeyboardInterrupt: Control-C was pressed.
     """
     core, jobs = None if scenario is None else Scenario.of(scenario).core, jobs or cores()
-    plan = (run, check, points, runs, atomic, seed, [*faults], timeout_s)
+    plan = (run, check, recover, points, runs, atomic, seed, [*faults], timeout_s)
     return Explored.of(_core.device_explore(folder, core, size, plan, jobs, progress))
 
 

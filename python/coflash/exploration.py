@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -49,11 +50,12 @@ class Failure:
 
     Attributes:
         state: Its number.
+        recovers: The state from which the run recovers, if it does: power was cut twice.
         count: How many states fail alike, it among them: the check wrote the same but for names and numbers, and the
             fewest requests that must be lost are the same but for their places.
         fault: The fault under which the workload ran.
-        flushes: Flushes before the cut.
-        mark: The last mark before the cut.
+        flushes: Flushes before the cut, the first one.
+        mark: The last mark before it.
         ended: How the check ended.
         output: What the check wrote.
         lost: The fewest requests that must be lost for the failure, with all others there.
@@ -66,6 +68,7 @@ class Failure:
     state: int
     count: int
     fault: str | None
+    recovers: int | None
     flushes: int
     mark: str | None
     ended: str
@@ -99,7 +102,8 @@ class Explored:
         failed: How many of them the check found wrong.
         failures: The first of those that are alike, at most ten in each run.
         coverage: For each run its windows between two promises (`windows`), their shapes by kinds, sizes and numbers of
-            what is open (`shapes`), and those of which a state was checked (`shapes_checked`).
+            what is open (`shapes`), those of which a state was checked (`shapes_checked`), and of a recovery the state
+            in which it began (`recovers`).
         faults: The faults of the other runs, and whether each came.
         planned: States that were to be checked.
         is_stopped: Whether it was stopped before.
@@ -124,17 +128,19 @@ class Explored:
 
     def summary(self) -> str:
         """Say what was done, and how much that is of all."""
-        windows, shapes, checked = (
-            sum(run[name] for run in self.coverage) for name in ("windows", "shapes", "shapes_checked")
-        )
+        all_runs: Counter[str] = sum(map(Counter, self.coverage), Counter())
         lines = [
             f"{self.changes:,} changes, {self.flushes:,} flushes, {self.marks:,} marks; {self.states:,} states checked,"
             f" {self.failed:,} wrong",
-            f"coverage: {checked:,} of {shapes:,} shapes of what is open between two promises, in {windows:,} windows",
+            f"coverage: {all_runs['shapes_checked']:,} of {all_runs['shapes']:,} shapes of what is open between two"
+            f" promises, in {all_runs['windows']:,} windows",
         ]
+        if recoveries := sum("recovers" in run for run in self.coverage):
+            lines.append(f"recovery: {recoveries:,} runs, cut again where they began in a right state")
         if self.is_stopped:
             lines.append(f"interrupted after {self.states:,} of {self.planned:,} states")
-        lines += [f"fault {name}: {'it came' if came else 'it never came'}" for name, came in self.faults]
+        faults = dict.fromkeys(self.faults)
+        lines += [f"fault {name}: {'it came' if came else 'it never came'}" for name, came in faults]
         return "\n".join(lines)
 
     def to_json(self) -> str:

@@ -142,7 +142,7 @@ def _lines(queries: Queries, query: str, runs: Runs, experiment: Experiment | No
     for label, place, value in queries.rows(query, runs, experiment=experiment.name if experiment else "")[1]:
         mean, half_width, *_ = estimate(value) if isinstance(value, list) else (value, None)
         if mean is not None:
-            points.setdefault(label, []).append(((place, mean), half_width))
+            points.setdefault(label, []).append(((place, float(mean)), half_width))
     return [Line(label, *zip(*each, strict=True)) for label, each in points.items()]
 
 

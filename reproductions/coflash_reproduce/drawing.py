@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from coflash import charts, palette
@@ -14,7 +15,10 @@ FORMATS: tuple[Format, ...] = ("png", "svg")
 _PANEL_INCHES, _ALONE_INCHES, _BARS_INCHES = (2.7, 2.5), (3.8, 2.5), (7.0, 2.5)
 _PAGE_INCHES = 11
 """The width into which panels fit side by side."""
-_BESIDE = Look("#202020", (), "cross")
+_SPOKEN = re.compile(rb' (?:aria-[\w-]+|role)="[^"]*"')
+"""What a screen reader would say of each mark: a page shows a picture as a whole, and has its numbers in a table."""
+_BESIDE = ("cross", "triangle-up", "triangle-down")
+"""The markers of lines beside the runs, which are black."""
 
 
 def lines_of(runs: Runs, experiment: Experiment, figure: Figure) -> list[Line]:
@@ -41,7 +45,8 @@ def draw(figure: Figure | Picture, runs: Runs) -> dict[Format, bytes]:
     """Draw the figure in each format; the same runs give the same bytes."""
     drawn = figure.draw(runs) if isinstance(figure, Picture) else _panels(figure, runs)
     columns = max(1, int(_PAGE_INCHES / drawn[0].inches[0]))
-    return {kind: picture(drawn, kind, columns=columns) for kind in FORMATS}
+    files = {kind: picture(drawn, kind, columns=columns) for kind in FORMATS}
+    return {kind: _SPOKEN.sub(b"", file) if kind == "svg" else file for kind, file in files.items()}
 
 
 def looks(names: Sequence[str], without_marker: Sequence[str] = ()) -> dict[str, Look]:
@@ -57,7 +62,10 @@ def _panels(figure: Figure, runs: Runs) -> list[Chart]:
     others = [figure.beside(runs, experiment) for experiment in panels]
     shown = [lines_of(runs, experiment, figure) for experiment in panels]
     names = list(dict.fromkeys(line.label for lines in shown for line in lines))
-    styles = looks(names, figure.across) | {line.label: _BESIDE for lines in others for line in lines}
+    black = dict.fromkeys(line.label for lines in others for line in lines)
+    styles = looks(names, figure.across) | {
+        label: Look("#202020", (), marker) for label, marker in zip(black, _BESIDE, strict=False)
+    }
     across = Axis(
         f"{figure.axis.label} ({figure.axis.unit})" if figure.axis.unit else figure.axis.label,
         log=2 * figure.axis.logarithmic,
@@ -66,7 +74,7 @@ def _panels(figure: Figure, runs: Runs) -> list[Chart]:
     found = []
     for experiment, lines, beside in zip(panels, shown, others, strict=True):
         rows = [row for line in (*lines, *beside) for row in _rows(line)]
-        low = None if figure.from_zero else min(float(row["y"]) for row in rows)
+        low = None if figure.from_zero else min(float(row.get("low", row["y"])) for row in rows)
         found.append(
             charts.lines(
                 rows,

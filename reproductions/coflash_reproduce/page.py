@@ -99,10 +99,12 @@ def made_by(command: str, of: Investigation, scale: str, options: Sequence[str],
     whole = " ".join([made, *options])
     different = {run.key: run for run in runs}.values()  # experiments may share runs
     requests = sum(run.metrics.requests for run in different)
+    noted = sum(bool(run.unsteady) for run in different)
+    unsteady = f"; by their own notes, {noted} of them say nothing of a steady state" if noted else ""
     yield f"<!-- Written by `{made}`; every number below comes from its runs. -->"
     yield (
         f"`{whole}` made this page (coflash {__version__}, revision {REVISION} of results): "
-        f"{len(different)} runs, {requests:,} requests. "
+        f"{len(different)} runs, {requests:,} requests{unsteady}. "
         f"{of.text.scales[scale]}"
     )
 

@@ -27,6 +27,7 @@ from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
 from coflash.quantity import Unit, show
 from coflash.results.estimate import Estimate
+from coflash.results.notes import checks
 from coflash.results.result import FILES, Result
 from coflash.results.store import RunFolder
 from coflash.scenario import Scenario
@@ -103,6 +104,12 @@ class Run:
     def read(self, measure: Measure) -> float:
         """Return a measure; 0 where it has no value."""
         return measure.read(self.metrics) or 0.0
+
+    @cached_property
+    def unsteady(self) -> str:
+        """The notes by which its numbers say nothing of a steady state; empty if there are none."""
+        notes = (*self.document["workload"]["remarks"], *self.document.get("notes", ()))
+        return " ".join([*(note for note in notes if "not steady" in note), *checks(self.document)])
 
     @cached_property
     def late_ns(self) -> float:

@@ -76,6 +76,10 @@ def _issued(run: Run) -> str:
     return run.experiment.issued
 
 
+def _unsteady(run: Run) -> str:
+    return run.unsteady
+
+
 SHARED: Mapping[str, Callable[..., Any]] = {
     "shown": _shown,
     "show_change": _shown_change,
@@ -88,13 +92,14 @@ SHARED: Mapping[str, Callable[..., Any]] = {
     "number_of": _number_of,
     "is_open": _is_open,
     "issued": _issued,
+    "unsteady": _unsteady,
 }
 """Functions of all queries.
 
 Numbers as pages show them: `shown` with a unit, `spread` as a mean with its interval, `measured` the same of a measure,
 `written` in a form. `mean_of` is the mean of a list without an error of rounding, `climb` and `valley` are shapes of a
 curve, and `number_of` reads a value of a scenario. `issued` says how the requests of a run are issued, and `is_open`
-whether that is at their times.
+whether that is at their times. `unsteady` has the notes by which a run says nothing of a steady state.
 """
 _MACROS = """
 create macro change(number, base) as number / nullif(base, 0) - 1;

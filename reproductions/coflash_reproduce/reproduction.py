@@ -86,6 +86,7 @@ def reproduce(
     output = Output(out, publish)
     atomic_write.make_folder(out / _TABLES)
     runs = run_all(experiments, out / _STORE, jobs, console)
+    of = replace(of, exhibits=tuple(one for one in of.exhibits if not isinstance(one, Figure) or one.panels(runs)))
     tables = {exhibit.name: page.exhibit_csv(exhibit, runs) for exhibit in of.exhibits}
     if figure is None:
         tables[page.statements_of(of)] = page.statements_csv(of, runs)

@@ -30,8 +30,7 @@ TINY = Scale(
     capacities_gib=(32, 64),
     live_gib=(36, 64, 128),
     random_percent=(0, 20, 100),
-    jedec_gib=(1, 4, 8),
-    oltp_gib=(1, 4, 8),
+    cache_gib=(1, 4, 8),
     more_gib=(1, 4, 8),
     seeds=2,
     small_divisor=64,
@@ -139,6 +138,54 @@ def test_all_means_are_over_the_same_sizes_those_in_which_the_baseline_collects(
             assert shown == ((False, True) if claim["verdict"] == READING else (True, False))
     assert {row["exhibit"] for row in stated} == {*MEASURED, *NORMALISED}
     assert all(len(row["verdict"]) > 0 for row in stated)
+
+
+def section(done: Done, name: str) -> list[list[str]]:
+    """The cells of the first table of a section of the page."""
+    part = re.split(r"^## ", done.page.read_text("utf-8"), flags=re.MULTILINE)
+    lines = next(one for one in part if one.startswith(name + ":")).splitlines()
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines if line.startswith("| ")]
+
+
+@pytest.mark.parametrize("scale", ["tiny", "quick", "full"])
+def test_all_workloads_have_the_same_caches(scale: str) -> None:
+    of = {
+        one.name: {case.at for case in one.cases if case.line == workloads.CDM}
+        for one in workloads.experiments(scale, ())
+        if one.name in (*workloads.CACHED, *workloads.SKEWS)
+    }
+    assert len(of) == len(workloads.CACHED) - 1 + len(workloads.SKEWED)  # without the user's trace
+    assert set(map(frozenset, of.values())) == {frozenset(100 * gib / 64 for gib in workloads.SCALES[scale].cache_gib)}
+
+
+def test_life_is_prolonged_as_erases_fall(done: Done) -> None:
+    def programs(metrics: Any) -> int:
+        return sum(metrics["programs_pages"].values())
+
+    columns, _, *table = section(done, "Averages")
+    (row,) = (row for row in table if row[0] == workloads.ZIPF_LIVE)
+    found = []
+    for line in (workloads.BASELINE, workloads.CDM):
+        counted = {run.case.at: run.metrics for run in done.runs.of("oltp-zipf", line)}
+        found.append({at: (one.erases_blocks, one.host_writes_pages / programs(one)) for at, one in counted.items()})
+    base, cdm = found
+    runs = done.runs.of("oltp-zipf", workloads.BASELINE)
+    places = [run.case.at for run in runs if run.metrics.gc_copies_pages]
+    erases = [cdm[at][0] / base[at][0] - 1 for at in places]
+    assert row[columns.index("erases")] == show_change(mean(erases))
+    life = [cdm[at][1] / base[at][1] - 1 for at in places]
+    assert row[columns.index("life")] == show_change(mean(life))
+    assert mean(erases) < 0 < mean(life)
+
+
+def test_the_paper_is_drawn_into_each_figure_that_it_has_a_number_for(done: Done) -> None:
+    for name in ("figure-1", "figure-1-cd", "figure-6", "figure-7", *NORMALISED):
+        beside = [row for row in rows(done, name) if row["line"].startswith("the paper: ")]
+        assert beside and all(not row["run"] for row in beside), name
+    label, _ = NORMALISED["figure-8"]
+    means = {float(row[label]) for row in rows(done, "figure-8") if row["line"] == "the paper: mean"}
+    changes = PAPER.queries.constants["MEAN_CHANGE"]
+    assert sorted(means) == pytest.approx(sorted(1 + change for change in changes.values()))
 
 
 def test_only_the_main_set_ups_are_counted(done: Done) -> None:

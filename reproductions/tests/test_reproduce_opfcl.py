@@ -7,8 +7,10 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from reproduced import documents, rows, tiny_scale
 
@@ -182,6 +184,62 @@ def at_shares(done: Done, figure: str, label: str) -> dict[tuple[str, str], dict
     for row in rows(done, figure):
         found.setdefault((row["experiment"], row["line"]), {})[float(row["at"])] = float(row[label])
     return found
+
+
+class Told:
+    """A run of ten intervals, whose fifth has a checkpoint; the queue drains in the next one."""
+
+    def __init__(self) -> None:
+        requests, response_ns = np.full(10, 100), np.full(10, 1000.0)
+        response_ns[4:6], requests[9] = (40_000, 5000), 0
+        response_ns[8], response_ns[9] = 1600, np.nan
+        metadata = np.where(np.arange(10) == 4, 110, 10)
+        self.series = {"requests": requests, "response_mean_ns": response_ns, "programs_metadata_pages": metadata}
+        self.metrics = SimpleNamespace(hybrid=SimpleNamespace(flash_pages=100 * 255))
+
+    def result(self) -> Any:
+        return SimpleNamespace(series=lambda: self.series)
+
+
+def test_the_intervals_of_a_checkpoint_are_told_from_others() -> None:
+    run: Any = Told()
+    assert reading.calm_ns(run, False) == pytest.approx((6 * 1000 + 1600) / 7)
+    assert reading.calm_ns(run, True) == pytest.approx((2 * 1000 + 1600) / 3)
+    assert reading.slow(run) == [3, 2]
+    run.series["programs_metadata_pages"] = np.full(10, 10)
+    assert reading.slow(run) == [3, 0]
+    assert reading.calm_ns(run, False) == pytest.approx((6 * 1000 + 1600 + 45_000) / 9)
+
+
+def test_the_waves_on_the_page_are_checkpoints_and_no_others() -> None:
+    """With the servers every slow interval has one, and GC copies as much in one quarter as in the next."""
+    part = PAGE.read_text("utf-8").partition("\n## Waves: ")[2].partition("\n## ")[0]
+    columns, _, *table = (
+        [cell.strip() for cell in line.strip("|").split(" | ")] for line in re.findall(r"^\|.*$", part, re.M)
+    )
+    at = {name: columns.index(name) for name in columns}
+    found = {row[0] for row in table if row[0]}
+    assert found == {workloads._STAND_INS[name][0] for name in workloads.WHOLE_BEST}
+    title = ""
+    for row in table:
+        title = row[0] or title
+        if title in ("Exchange-like", "MSN-like"):
+            assert 0 < int(row[at["slow intervals"]]) == int(row[at["of these with a checkpoint"]])
+            third, last = (float(row[at[name]]) for name in (columns[-2], columns[-1]))
+            assert last == pytest.approx(third, rel=0.1)
+
+
+def test_other_rules_are_for_both_schemes(done: Done) -> None:
+    for name in workloads.RULED:
+        runs = done.runs.of(f"{name}-rules")
+        assert {run.case.line for run in runs} == set(workloads.RULES) and len(runs) == 2 * len(workloads.RULES)
+        for run in runs:
+            values = run.scenario.to_dict()["hybrid"]
+            assert (values["destaging"] == "background") == (run.case.line == "no request waits")
+            if run.case.at == 0:
+                assert (values["resizing"] == "steady") == run.case.line.startswith("steady")
+        fixed = {run.case.line: run.key for run in runs if run.case.at}
+        assert fixed["as it is"] == fixed["steady, one page a request"], "a fixed share is not resized"
 
 
 def test_what_is_said_of_whole_lines_is_computed_from_their_figures(done: Done) -> None:

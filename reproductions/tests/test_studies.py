@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import typer
-from reproduced import documents, tiny_scale
+from reproduced import documents, rows, tiny_scale
 
 import coflash
 from coflash import CoflashError, Scenario
@@ -17,6 +17,7 @@ from coflash_reproduce.command import study_app
 from coflash_reproduce.reproduction import study
 from coflash_reproduce.studies import (
     NAMES,
+    all_three,
     caching_less,
     eviction_policies,
     frozen_spare,
@@ -108,6 +109,25 @@ def test_cooperation_lowers_write_amplification_beside_placement(tmp_path: Path)
     assert under == {(name, tier) for name in ("none", "sepgc", "dac", "sepbit") for tier in (False, True)} | {
         ("fdp", False)
     }
+
+
+def test_the_law_of_all_three_counts_what_comes_after_its_first_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "law 16MiB 2MiB"
+    monkeypatch.setattr(all_three, "LAW", {name: all_three.LAW[name]})
+    monkeypatch.setattr(all_three, "NAMED", [name])
+    scale = all_three.Scale(120_000, 1, with_trace=False, rounds=3)
+    with tiny_scale(all_three.STUDY, all_three, scale):
+        done = study("all-three", "tiny", out=tmp_path, jobs=1)
+    (whole,) = (run for run in done.runs.of(name, all_three.UNKNOWN) if run.case.at == 95)
+    (begin,) = (run for run in done.runs.of(name, f"{all_three.UNKNOWN}, begin") if run.case.at == 95)
+    assert (whole.metrics.requests, begin.metrics.requests) == (360_000, 120_000)
+    query = "select line, erases, transfers from late where place = 95 order by n"
+    (_, erases, transfers), (_, _, fewer) = all_three.STUDY.queries.rows(query, done.runs)[1]
+    assert erases == whole.metrics.erases_blocks - begin.metrics.erases_blocks > 0
+    assert fewer < 0.95 * transfers
+    assert len(rows(done, "table-3")) == 5
 
 
 def test_overwrites_of_one_handle_raise_what_another_one_pays(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The kinds of faults: programs with one seeded fault each, and where it was published.
 
-`kinds.py KIND fault|right run|check` runs a program on the device of `COFLASH_SOCKET`, or checks what is left of it.
+`kinds.py KIND fault|right run|recover|check` runs a program on the device of `COFLASH_SOCKET`, recovers, or checks what
+is left of it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
+import drives
 import logs
 import schedules
 import trees
@@ -23,6 +25,8 @@ class Kind(NamedTuple):
     published: str
     fault: str = ""
     """The fault of the drive under which it shows."""
+    recover: Callable[[Disk, bool], None] | None = None
+    """Its recovery, if that is what has the fault."""
 
 
 _BLOCK = "Linux, block/writeback_cache_control"
@@ -33,6 +37,8 @@ _DOUBLE = "MySQL manual, doublewrite buffer"
 _SQLITE = "SQLite, atomic commit"
 _FSYNCGATE = "Rebello et al., ATC 2020"
 _IRON = "Prabhakaran et al., SOSP 2005 (IRON)"
+_CORRUPTION = "Bairavasundaram et al., FAST 2008"
+_PARITY = "Krioukov et al., FAST 2008"
 
 KINDS = {
     "record-unflushed": Kind(logs.record_unflushed, logs.counted, "Chidambaram et al., SOSP 2013"),
@@ -85,10 +91,22 @@ KINDS = {
     "failed-write": Kind(schedules.failed_write, logs.counted, _FSYNCGATE, "write-error"),
     "no-room": Kind(schedules.no_room, schedules.no_room_check, _IRON, "full"),
     "unread-count": Kind(schedules.unread_count, logs.counted, _IRON, "bad-sector"),
+    "flush-retried": Kind(drives.flush_retried, logs.counted, _FSYNCGATE, "flush-error"),
+    "trim-for-zeros": Kind(
+        drives.trim_for_zeros, drives.trim_for_zeros_check, "NVMe, Dataset Management: deallocated blocks", "kept-trim"
+    ),
+    "recovery-clears-first": Kind(
+        drives.clears_first,
+        drives.clears_first_check,
+        "Mohan et al., TODS 1992 (ARIES)",
+        recover=drives.clears_first_recovery,
+    ),
+    "unchecked": Kind(drives.unchecked, drives.unchecked_check, _CORRUPTION, "bit-rot"),
+    "version-unchecked": Kind(drives.version_unchecked, drives.version_unchecked_check, _PARITY, "lost-write"),
+    "place-unchecked": Kind(drives.place_unchecked, drives.place_unchecked_check, _PARITY, "misdirected-write"),
     "block-given-away": Kind(schedules.block_given_away, schedules.given_away_check, "ydb, issue 7070", "stuck"),
 }
 
 if __name__ == "__main__":
     _, name, variant, action = sys.argv
-    act = KINDS[name].run if action == "run" else KINDS[name].check
-    sys.exit(act(Disk(), variant == "right"))
+    sys.exit(getattr(KINDS[name], action)(Disk(), variant == "right"))

@@ -219,8 +219,133 @@ for n in range(1, 4):
     assert all(came for _, came in found.faults)
     found = device.explore(None, tmp_path / "device", program(careless), check, faults=faults[:4], points=12)
     assert {failure.fault for failure in found.failures} >= {"write-error@2", "flush-error@2"}
-    with pytest.raises(CoflashError, match='fault: "smoke" was given; "read-error", "write-error", "flush-error"'):
-        device.explore(None, tmp_path / "device", "true", "true", faults=["smoke"])
+    for fault, said in (
+        ("smoke", "unknown variant `smoke`, expected one of `read-error`, `write-error`, `flush-error`"),
+        ("stuck@0", "a kind, KIND@N, with the number of its request from 1, or KIND@*"),
+    ):
+        with pytest.raises(CoflashError, match=f'fault: "{fault}" was given.*{re.escape(said)}'):
+            device.explore(None, tmp_path / "device", "true", "true", faults=[fault])
+
+
+SEALED = """
+def sealed(n, value):
+    body = n.to_bytes(8, "big") + value.to_bytes(8, "big") * 510
+    return zlib.crc32(body).to_bytes(8, "big") + body
+import zlib
+promised = int(os.environ.get("COFLASH_MARK") or 0)
+"""
+CHAIN = f"""{SEALED}
+disk.write(4096, sealed(1, 1)); disk.flush(); mark("1")
+for n in (2, 3):
+    before = disk.read(4096 * (n - 1), 4096)
+    if CHECKED and before != sealed(n - 1, int.from_bytes(before[16:24], "big")):
+        sys.exit("damaged")
+    disk.write(4096 * n, sealed(n, int.from_bytes(before[16:24], "big") + 1)); disk.flush(); mark(str(n))
+"""
+CHAINED = f"""{SEALED}
+for n in range(1, promised + 1):
+    found = disk.read(4096 * n, 4096)
+    if CHECKED and os.environ["COFLASH_FAULT"] and found != sealed(n, int.from_bytes(found[16:24], "big")):
+        continue
+    if int.from_bytes(found[16:24], "big") != n or found[24:] != found[16:24] * 509:
+        sys.exit(f"record {{n}} is wrong, after the fault {{os.environ['COFLASH_FAULT']}}")
+"""
+SILENT = ["bit-rot@2", "lost-write@2", "stale-sector@2", "misdirected-write@2", "misdirected-read@1"]
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_a_silent_fault_is_believed_by_a_program_without_checksums_and_seen_by_one_with_them(
+    checked: bool, tmp_path: Path
+) -> None:
+    run, check = (program(code.replace("CHECKED", str(checked))) for code in (CHAIN, CHAINED))
+    found = device.explore(scenario("none"), tmp_path / "device", run, check, faults=SILENT, points=10)
+    assert found.faults == [(fault, True) for fault in SILENT]
+    assert {failure.fault for failure in found.failures} == (set() if checked else set(SILENT)), found.failures
+
+
+@pytest.mark.parametrize(
+    ("zeros", "is_found"),
+    [("disk.send(TRIM, 4096, length=4096); disk.wait()", True), ("disk.write(4096, bytes(4096))", False)],
+)
+def test_a_trim_leaves_anything(zeros: str, is_found: bool, tmp_path: Path) -> None:
+    run = program(f"disk.write(4096, b'a' * 4096); disk.flush(); {zeros}; disk.flush(); mark('zeros')")
+    check = program("sys.exit(os.environ['COFLASH_MARK'] == 'zeros' and any(disk.read(4096, 4096)))")
+    found = device.explore(scenario("none"), tmp_path / "device", run, check, faults=["kept-trim"], points=10)
+    assert (found.failed > 0) == is_found
+    assert all(failure.fault == "kept-trim@1" for failure in found.failures)
+
+
+LOGGED = """
+for n in range(1, 4):
+    disk.write(0, n.to_bytes(8, "big") * 64); disk.flush(); mark(str(n))
+    disk.write(4096, n.to_bytes(8, "big") * 64); disk.flush()
+    disk.write(0, bytes(512)); disk.flush()
+"""
+RECOVERY = """
+log = disk.read(0, 512)
+steps = [(4096, log), (0, bytes(512))]
+for place, data in steps[::ORDER] if any(log) else []:
+    disk.write(place, data); disk.flush()
+"""
+
+
+@pytest.mark.parametrize(("order", "is_found"), [("-1", True), ("1", False)])
+def test_recovery_is_cut_again_and_a_log_that_is_cleared_before_it_is_applied_is_lost(
+    order: str, is_found: bool, tmp_path: Path
+) -> None:
+    folder = tmp_path / "device"
+    check = program(
+        "found = max(int.from_bytes(disk.read(place, 8), 'big') for place in (0, 4096))\n"
+        "sys.exit(found < int(os.environ['COFLASH_MARK'] or 0))"
+    )
+    recover = program(RECOVERY.replace("ORDER", order))
+    commands = (program(LOGGED), check)
+    assert device.explore(scenario("none"), folder, *commands, points=40).failed == 0
+    found = device.explore(None, folder, *commands, recover=recover, points=40)
+    assert (found.failed > 0) == is_found, found.failures
+    recovered = [run["recovers"] for run in found.coverage if "recovers" in run]
+    assert len(recovered) > 3
+    assert f"recovery: {len(recovered)} runs" in found.summary()
+    for failure in found.failures:
+        assert failure.recovers in recovered
+        assert f"and again in the recovery of state {failure.recovers}" in failure.story
+        (lost,) = failure.lost
+        assert (lost.number, lost.offset) == (3, 4096), "of the recovery, the write after the log is cleared"
+        _, again = device.explore_again(folder, failure.state)
+        assert again is not None
+        assert again.story.partition(":")[2] == failure.story.partition(":")[2]
+
+
+def test_recovery_meets_faults_and_a_wrong_state_is_not_recovered(tmp_path: Path) -> None:
+    wrong = program("sys.exit(os.environ['COFLASH_STATE'] != '0')")
+    found = device.explore(scenario("none"), tmp_path / "device", program(LOGGED), wrong, recover="true", points=0)
+    assert {failure.recovers for failure in found.failures} == {None}, "all states were wrong already"
+    recover = program(
+        RECOVERY.replace("ORDER", "1").replace("disk.flush()", "\n    try: disk.flush()\n    except OSError: pass")
+    )
+    check = program(
+        "found = max(int.from_bytes(disk.read(place, 8), 'big') for place in (0, 4096))\n"
+        "sys.exit(found < int(os.environ['COFLASH_MARK'] or 0))"
+    )
+    commands, faults = (program(LOGGED), check), ["flush-error@1"]
+    found = device.explore(None, tmp_path / "device", *commands, recover=recover, faults=faults, points=40)
+    assert {(failure.fault, failure.recovers is None) for failure in found.failures} == {("flush-error@1", False)}
+
+
+def test_shapes_count_as_checked_when_a_state_of_them_was(tmp_path: Path) -> None:
+    run = program("for n in range(1, 9):\n    disk.write(65536 * n, bytes([n]) * (512 << n)); disk.flush()")
+    plan = (scenario("none"), tmp_path / "device", run, "true")
+    whole = device.explore(*plan, points=100).coverage[0]
+    assert whole["shapes"] == whole["shapes_checked"] == 8
+    stopped = device.explore(*plan, points=100, jobs=1, progress=lambda done, _states, _wrong: done < 2)
+    assert stopped.coverage[0]["shapes_checked"] < 8
+
+
+def test_a_number_of_points_may_be_larger_than_any_number_of_states(tmp_path: Path) -> None:
+    found = device.explore(
+        scenario("none"), tmp_path / "device", program("disk.write(0, bytes([1]) * 1024)"), "true", points=2**40
+    )
+    assert found.states == 4
 
 
 def test_a_check_that_fails_without_a_power_cut_or_cannot_run_is_an_error(tmp_path: Path) -> None:

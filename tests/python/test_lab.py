@@ -36,7 +36,8 @@ from raw_nbd import Client
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "lab" / "tests"
 PAGE = lab.BUILT
-SCENARIOS = (ROOT / "lab/page/src/scenario.ts").read_text("utf-8")
+WORDS = json.loads((ROOT / "lab/page/src/words.json").read_text("utf-8"))
+STORIES = json.loads((ROOT / "lab/page/src/stories.json").read_text("utf-8"))
 Open = Callable[[str], WebDriver]
 
 
@@ -69,7 +70,7 @@ def page(built: Path, browser: WebDriver) -> Iterator[Open]:  # noqa: ARG001
     yield open_
     assert complaints(browser) == []
     sent = [event["params"]["request"]["url"] for event in messages(browser) if event["method"].endswith("WillBeSent")]
-    assert [url for url in sent if not url.startswith((PAGE.as_uri(), "data:", "about:"))] == []
+    assert [url for url in sent if not url.startswith((PAGE.as_uri(), "data:", "about:", "blob:"))] == []
 
 
 def text(browser: WebDriver, selector: str) -> str:
@@ -88,10 +89,13 @@ def counters(browser: WebDriver) -> list[str]:
     return found
 
 
-def told(browser: WebDriver, step: int) -> None:
-    """Waits until a step of a story is told, and in the address."""
-    until(lambda: text(browser, "#story-title").startswith(f"{step} of 8: "))
-    until(lambda: f"step={step - 1}" in browser.current_url)
+def see(browser: WebDriver, story: str, step: int) -> str:
+    """Scrolls to a figure of a story, and waits until it stands in its state; returns its selector."""
+    figure = f"#{story}-{step}"
+    run(browser, "document.querySelector(arguments[0]).scrollIntoView({ block: 'start' })", figure)
+    wanted = STORIES[story]["steps"][step - 1]["requests"]
+    until(lambda: int(text(browser, f"{figure} [data-part='requests']").replace(",", "")) >= wanted)
+    return figure
 
 
 def opened(browser: WebDriver, address: str) -> None:
@@ -236,28 +240,49 @@ def test_the_drives_are_drawn_soon_and_stand_still_for_a_reader_who_wants_no_mot
     until(lambda: served(browser) > at_first + 500)
 
 
-def test_a_story_goes_forth_and_back_and_ends_where_the_reader_takes_over(page: Open) -> None:
+@pytest.mark.parametrize("story", STORIES)
+def test_each_figure_of_a_story_begins_when_it_is_seen_and_can_be_taken_over(page: Open, story: str) -> None:
     browser = page("")
-    names = run(browser, "return [...document.querySelectorAll('#stories button')].map((one) => one.textContent)")
-    assert len(names) == 3
-    for story in range(3):
-        click(browser, f"#stories button:nth-of-type({story + 1})")
-        for step in range(1, 9):
-            told(browser, step)
-            click(browser, "#story-next")
-        until(lambda: not find(browser, "#story").is_displayed())
-    click(browser, "#stories button:nth-of-type(1)")
-    for _ in range(2):
-        click(browser, "#story-next")
-    click(browser, "#story-back")
-    told(browser, 2)
-    browser.back()
-    told(browser, 3)
-    browser.forward()
-    told(browser, 2)
-    click(browser, "#story-close")
+    click(browser, f"#stories button:nth-of-type({[*STORIES].index(story) + 1})")
+    until(lambda: f"story={story}&" in browser.current_url)
+    steps = STORIES[story]["steps"]
+    for number, step in enumerate(steps, 1):
+        figure = see(browser, story, number)
+        assert text(browser, f"{figure} h3") == f"{number} of {len(steps)} {step['title']}"
+        assert find(browser, f"{figure} [data-part='course']").is_displayed() == ("chart" in step["focus"])
+        assert find(browser, f"{figure} [data-part='numbers']").is_displayed() == ("counters" in step["focus"])
+        # What is out of sight is left alone: it holds no drive.
+    papers = [number for number, step in enumerate(steps, 1) if "paper" in step]
+    assert papers
+    for number in papers:
+        figure, paper = see(browser, story, number), steps[number - 1]["paper"]
+        said, because = re.escape(paper["says"]), re.escape(paper["why"])
+        ours = r"Here, after [\d,]+ requests: \d+ % (less|more) with .*\."
+        assert re.fullmatch(f"{said} {ours} {because}", text(browser, f"{figure} .beside"))
+    click(browser, f"#{story}-{papers[0]} [data-part='take']")
     until(lambda: not find(browser, "#story").is_displayed())
-    until(lambda: served(browser) == 500)
+    until(lambda: served(browser) == steps[papers[0] - 1]["requests"])
+    browser.back()
+    until(lambda: find(browser, "#story").is_displayed())
+
+
+def test_a_slider_goes_back_and_forth_in_a_figure(page: Open) -> None:
+    browser = page("#story=removable&step=3")
+    figure = see(browser, "removable", 4)
+
+    def at() -> int:
+        return int(text(browser, f"{figure} [data-part='requests']").replace(",", ""))
+
+    def go(requests: int) -> list[str]:
+        script = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))"
+        run(browser, script, find(browser, f"{figure} input"), requests)
+        until(lambda: at() == requests)
+        seen = f"[...document.querySelectorAll(`{figure} .tally, {figure} .saved`)].map((one) => one.textContent)"
+        return list(run(browser, f"return {seen}"))
+
+    there = go(6000)
+    assert go(3000) != there
+    assert go(6000) == there, "a state is the same from both sides"
 
 
 def test_a_link_repeats_the_state(page: Open) -> None:
@@ -267,7 +292,7 @@ def test_a_link_repeats_the_state(page: Open) -> None:
     at_victim = served(browser)
     click(browser, "#step")
     until(lambda: served(browser) == at_victim + 1)
-    until(lambda: f"requests={at_victim + 1}&" in browser.current_url)
+    until(lambda: f"requests={at_victim + 1}&" in f"{browser.current_url}&")
     before, link = counters(browser), browser.current_url
     page("#" + link.partition("#")[2])
     assert counters(browser) == before
@@ -275,7 +300,7 @@ def test_a_link_repeats_the_state(page: Open) -> None:
     assert run(browser, "return document.querySelector('#score').value") == "1-u"
 
 
-@pytest.mark.parametrize("scheme", re.findall(r"^  \"?([\w-]+)\"?: { title.*family:", SCENARIOS, re.MULTILINE))
+@pytest.mark.parametrize("scheme", WORDS["schemes"])
 def test_each_drive_of_the_page_is_repeated_by_its_link_and_equal_to_a_native_run(
     page: Open, scheme: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -305,7 +330,8 @@ def test_what_is_wrong_in_a_link_is_as_at_first(page: Open) -> None:
 
 def test_a_link_to_a_step_beyond_the_last_one_is_as_the_first(page: Open) -> None:
     browser = page("#story=less&step=99&requests=0")
-    assert text(browser, "#story-title").startswith("1 of 8: ")
+    see(browser, "less", 1)
+    assert run(browser, "return document.querySelector('#less-1').getBoundingClientRect().top") < 200
     assert text(browser, "#run") == "Run", "it stands still, as by the button of the story"
 
 
@@ -528,18 +554,18 @@ def test_a_served_device_is_a_timeline_that_grows(
     until(lambda: "not served any more" in state())
 
 
-def test_on_a_telephone_a_story_leaves_in_sight_what_it_speaks_of(page: Open) -> None:
+@pytest.mark.parametrize("story", STORIES)
+def test_on_a_telephone_a_figure_fits_below_its_words(page: Open, story: str) -> None:
     browser = page("")
     look(browser, 380)
-    for story in range(3):
-        click(browser, f"#stories button:nth-of-type({story + 1})")
-        for step in range(1, 9):
-            told(browser, step)
-            top = "return document.querySelector('.focus').getBoundingClientRect().top"
-            words = "return document.querySelector('#story').getBoundingClientRect().bottom"
-            until(lambda: -10 < run(browser, top) - run(browser, words) < 500)  # noqa: B023
-            click(browser, "#story-next")
-        until(lambda: not find(browser, "#story").is_displayed())
+    page(f"#story={story}&step=0&requests=6000")
+    for number in range(1, len(STORIES[story]["steps"]) + 1):
+        figure = see(browser, story, number)
+        place = "return document.querySelector(arguments[0]).getBoundingClientRect()"
+        # A victim in a figure, and the words that speak of it, are seen at once.
+        height = run(browser, place, f"{figure} .saved")["bottom"] - run(browser, place, f"{figure} h3")["top"]
+        assert height < 900, figure
+    assert run(browser, "return document.documentElement.scrollWidth") <= 380
 
 
 @pytest.mark.parametrize("width", [1400, 700, 380])
@@ -558,32 +584,3 @@ def test_every_picture_and_field_has_a_text_for_screen_readers(page: Open) -> No
     click(browser, "#native summary")
     for field in browser.find_elements(By.CSS_SELECTOR, "button, input, select, textarea"):
         assert field.accessible_name or not field.is_displayed(), field.get_attribute("id")
-
-
-def contrast(one: str, other: str) -> float:
-    """The contrast of two colours after WCAG."""
-
-    def luminance(colour: str) -> float:
-        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def test_words_and_pages_differ_enough_from_what_is_behind_them() -> None:
-    light: dict[str, str] = {}
-    dark: dict[str, str] = {}
-    for file in ("python/coflash/report/assets/colours.css", "lab/page/lab.css"):
-        parts = (ROOT / file).read_text("utf-8").split("prefers-color-scheme", 1)
-        for colours, part in zip((light, dark), parts, strict=True):
-            colours.update(re.findall(r"--([\w-]+): (#\w{6})", part))
-    for colours in (light, dark):
-        for word in ("ink", "soft", "accent", "worse"):
-            assert min(contrast(colours[word], colours[behind]) for behind in ("page", "paper")) >= 4.5, word
-        for line in ("series-0", "series-1", "series-3"):
-            assert contrast(colours[line], colours["page"]) >= 3, line
-        for kind in ("same", "newer"):
-            assert contrast(colours[f"page-{kind}"], colours["hatch"]) >= 3, kind
-            assert contrast(colours[f"page-{kind}"], colours["page-valid"]) >= 1.5, kind

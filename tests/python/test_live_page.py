@@ -16,11 +16,11 @@ import pytest
 from typer.testing import CliRunner
 
 from coflash import CoflashError
-from coflash.cli import app
+from coflash.cli import app, live_display
 from coflash.device import Recorded
 from coflash.report import lab, live
 from coflash.report.live import LivePage
-from coflash.report.local import LocalPage
+from coflash.report.local import Request
 from pages import until
 
 
@@ -68,7 +68,7 @@ def test_only_its_own_address_shows_it(page: LivePage) -> None:
 
 
 def test_silent_browsers_leave_room_for_the_process(page: LivePage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LocalPage, "timeout", None)  # however long the machine takes to accept them
+    monkeypatch.setattr(Request, "timeout", None)  # however long the machine takes to accept them
     address = urlsplit(page.address)
     silent = [socket.create_connection(("127.0.0.1", address.port or 0)) for _ in range(40)]
     until(lambda: len(select.select(silent, [], [], 0)[0]) == 8)  # those that are closed: it has 32 connections at most
@@ -120,6 +120,42 @@ def test_flash_at_work_is_told_by_session_and_the_oldest_of_it_goes(
     for _ in range(9):
         tell(page, "sessions/0002", bytes(1200))
     assert [number for number, _ in events(page)] == [11], "what a page that opens late is told is bounded"
+
+
+def test_numbers_are_told_though_flash_rests(page: LivePage) -> None:
+    tell(page, "sessions/0001", b"")
+    page.tell([Recorded(Path("sessions/0001"), b"", b"", 0)], 1, (), [{"label": "busy dies"}])
+    assert [one["numbers"] for _, one in events(page)] == [[], [{"label": "busy dies"}]]
+
+
+def test_a_number_of_the_page_is_what_grew_in_a_second_and_in_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    tiles = live_display.Tiles()
+
+    def take(host: float, programs: float, requests: float, mean_ns: float, busy: float) -> list[dict[str, Any]]:
+        nonlocal now
+        now += 1.0
+        counts = {"host_writes_pages": host, "programs_pages.host": host, "programs_pages.gc": programs - host}
+        spared = {"gc_copies_pages": programs - host, "gc_drops_pages": 0.0, "gc_spared_pages": programs - host}
+        load = {"load.requests": requests, "load.response_mean_ns": mean_ns}
+        return tiles.take({**counts, **spared, **load, "die_utilisation": busy, "simulated_ns": now * 1e9})
+
+    assert take(0, 0, 5, 9e9, 0.0) == []
+    take(100, 200, 10, 1e6, 0.5)
+    told = {tile["label"]: tile for tile in take(200, 600, 30, 3e6, 0.5)}
+    assert {label: (tile["now"], tile["minute"]) for label, tile in told.items()} == {
+        "write amplification": ("4.000", "3.000"),
+        "copies spared, of what GC met": ("50.0\u00a0%", "50.0\u00a0%"),
+        "busy dies": ("50.0\u00a0%", "75.0\u00a0%"),
+        "mean response of the server": ("3 ms", "2.50 ms"),
+    }
+    assert told["write amplification"]["course"] == [2.0, 4.0]
+    outrun = {tile["label"]: tile for tile in take(200, 600, 0, 0.0, 3.0)}
+    assert outrun["busy dies"]["now"] == "100.0\u00a0%", "clients may outrun the device"
+    for _ in range(70):
+        idle = {tile["label"]: tile for tile in take(200, 600, 0, 0.0, 0.5)}
+    assert idle["write amplification"]["now"] == "\u2013", "nothing is written"
 
 
 def test_after_its_end_nobody_is_told_anything(page: LivePage) -> None:

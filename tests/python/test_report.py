@@ -3,6 +3,8 @@ from __future__ import annotations
 import base64
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -131,6 +133,21 @@ def test_the_scenario_on_the_page_is_the_scenario(result: Result) -> None:
     data = payload(Subject(runs(result, scenario.to_dict())))
     lines = [data["lines"][line] for line in data["scenarios"][0]]
     assert Scenario.from_toml("\n".join(lines)).hash == scenario.hash
+
+
+def test_the_page_is_given_what_its_script_is_written_for(comparison: Subject, result: Result, tmp_path: Path) -> None:
+    """TypeScript finds a field that is missing, one too many, and one of another kind."""
+    root = Path(__file__).parents[2]
+    compiler = root / ".venv/node/node_modules/.bin/tsc"
+    if shutil.which("node") is None or not compiler.is_file():
+        pytest.skip("TypeScript is missing: make check installs it where npm is")
+    given = [json.dumps(payload(subject)) for subject in (comparison, Subject((result,)))]
+    (tmp_path / "given.ts").write_text("".join(f"({text}) satisfies Data;\n" for text in given), "utf-8")
+    scripts = str(root / "python/coflash/report/assets/*.js")
+    project = {"extends": str(root / "scripts/node/tsconfig.json"), "include": [scripts, "given.ts"]}
+    (tmp_path / "tsconfig.json").write_text(json.dumps(project), "utf-8")
+    done = subprocess.run([compiler, "--project", tmp_path], capture_output=True, text=True, check=False)
+    assert done.stdout[:2000] == ""
 
 
 def test_there_is_something_to_report() -> None:

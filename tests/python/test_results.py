@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import coflash
 from coflash import CoflashError, Results
 from coflash.cli import app
 from coflash.measures.measure import BRIEF
-from coflash.results.database import json_rows
+from coflash.results.database import json_rows, results_at
 from coflash.results.selection import matching
 from coflash.results.subject import Subject
 from coflash.results.tables import runs_beside, runs_table
@@ -215,3 +216,20 @@ def test_a_broken_result_hides_none_below_it(found: Results, tmp_path: Path) -> 
     assert len(study.results) == 1
     (note,) = study.broken
     assert note.startswith(f"{tmp_path / 'result.json'}: is no result of coflash: ")
+
+
+def test_runs_of_folders_are_named_by_the_last_parts_in_which_they_differ(
+    found: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first, second, third = (Path(found.where(run)) for run in [*found][:3])
+    for place, folder in {"a/deep/one/run": first, "./b/run": second, "b/other": third}.items():
+        shutil.copytree(folder, place)
+    several = results_at([Path("a/deep/one/run"), Path("./b/run"), Path("b/other")])
+    assert [*several.shortened().values()] == ["one/run", "b/run", "other"]
+    for name, short in several.shortened().items():
+        assert several.name(short) == name, "what is shown is understood"
+    done = CliRunner().invoke(app, ["compare", "a/deep/one/run/", "./b/run"])
+    assert done.exit_code == 0, done.output
+    assert "one/run" in done.output
+    assert "a/deep" not in done.output

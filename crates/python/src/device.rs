@@ -71,7 +71,7 @@ impl ServedDevice {
             coflash_device::ServedDevice::start(machine, &folder, &address, emulate)
         })
         .map(|served| {
-            served.connections().limit(connections);
+            served.disk().connections.limit(connections);
             Self(Mutex::new(Some(served)))
         })
         .map_err(refused)
@@ -92,7 +92,7 @@ impl ServedDevice {
     }
 
     fn clients(&self, py: Python<'_>) -> PyResult<usize> {
-        self.with(py, |served| served.connections().count())
+        self.with(py, |served| served.disk().connections.count())
     }
 
     /// What flash did since the last call: by session its operations and decisions, as streams of Arrow, and the operations left out.
@@ -113,7 +113,7 @@ impl ServedDevice {
 
     /// The load since the last call: requests, queue depth, mean and 99th percentile of the response time in nanoseconds.
     fn take_load(&self, py: Python<'_>) -> PyResult<(u64, f64, Option<f64>, Option<u64>)> {
-        let load = self.with(py, coflash_device::ServedDevice::take_load)?;
+        let load = self.with(py, |served| served.disk().take_load())?;
         Ok((load.requests, load.queue_depth, load.response_mean_ns, load.response_p99_ns))
     }
 
@@ -123,7 +123,7 @@ impl ServedDevice {
     }
 
     fn take_problems(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        self.with(py, coflash_device::ServedDevice::take_problems)
+        self.with(py, |served| served.disk().take_problems())
     }
 
     fn stop(&self, py: Python<'_>) -> PyResult<Sessions> {
@@ -210,8 +210,9 @@ fn reporting(
     Ok(object(py, &found)?.unbind())
 }
 
-/// The commands of an exploration, the numbers of its states and runs, the atomic unit, the seed, the faults, the limit in seconds.
-type Plan = (String, String, u32, usize, String, u64, Vec<String>, f64);
+/// The commands of an exploration (of the workload, of the check, of recovery), the numbers of its states and runs, the atomic unit,
+/// the seed, the faults, the limit in seconds.
+type Plan = (String, String, Option<String>, usize, usize, String, u64, Vec<String>, f64);
 
 /// Explore the states of a workload.
 #[pyfunction]
@@ -224,13 +225,13 @@ pub(crate) fn device_explore(
     jobs: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Py<PyAny>> {
-    let (run, check, points, runs, atomic, seed, faults, limit_s) = plan;
+    let (run, check, recover, points, runs, atomic, seed, faults, limit_s) = plan;
     let size = size.map(str::parse).transpose().map_err(|error| refused(format!("size: {error}")))?;
     let atomic: AtomicUnit = atomic.parse().map_err(|error| refused(format!("atomic: {error}")))?;
     let limit = Duration::try_from_secs_f64(limit_s).ok().filter(|limit| !limit.is_zero());
     let limit =
         limit.ok_or_else(|| refused(format!("timeout: {limit_s} was given; seconds above 0 are allowed")))?;
-    let plan = Exploration { run, check, points, runs: runs.max(1), atomic, seed, faults, limit };
+    let plan = Exploration { run, recover, check, points, runs: runs.max(1), atomic, seed, faults, limit };
     let (folder, scenario) = (Folder::new(&folder), scenario.map(|scenario| &scenario.0));
     reporting(py, progress.as_ref(), |report| explore::explore(&folder, scenario, size, &plan, jobs, report))
 }

@@ -39,17 +39,6 @@ export function read(hash: string): State {
 
 /** Return the address of a state. */
 export function write({ choices, requests, story, step }: State): string {
-  const fields = new URLSearchParams({
-    workload: choices.workload,
-    scheme: choices.scheme,
-    cache: String(choices.cache),
-    seed: String(choices.seed),
-    requests: String(requests),
-  });
-  if (choices.score) fields.set("score", choices.score);
-  if (story) {
-    fields.set("story", story);
-    fields.set("step", String(step));
-  }
-  return `#${fields}`;
+  const fields = { ...choices, requests, story, step: story ? step : "" };
+  return `#${new URLSearchParams(Object.entries(fields).filter(([, value]) => value !== "").map(([name, value]) => [name, String(value)]))}`;
 }

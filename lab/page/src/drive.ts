@@ -18,9 +18,7 @@ const POINT_REQUESTS = 250;
 
 /** Run a scenario to its end; returns its metrics. */
 export async function finished(module: WebAssembly.Module, records: Uint8Array, scenario: string): Promise<object> {
-  const kernel = await Kernel.of(module);
-  kernel.bring(records);
-  kernel.begin(scenario);
+  const kernel = await Kernel.of(module, records, scenario);
   return (JSON.parse(kernel.finish()) as { metrics: object }).metrics;
 }
 
@@ -33,9 +31,7 @@ export class Drive extends Kernel {
 
   /** Begin a run. Throws an error that names what is wrong with the scenario. */
   static async open(module: WebAssembly.Module, records: Uint8Array, scenario: string, measure: Measure): Promise<Drive> {
-    const drive = new Drive(await Kernel.instance(module));
-    drive.bring(records);
-    drive.begin(scenario);
+    const drive = await Drive.of(module, records, scenario);
     [drive.before, drive.measure] = [drive.numbers(), measure];
     return drive;
   }
@@ -50,7 +46,7 @@ export class Drive extends Kernel {
       left = served === 0 ? 0 : left - served;
       this.requests += served;
       if (served === due) this.addPoint();
-      met = this.victims()[0] ?? met;
+      met = this.victims().at(-1) ?? met;
     }
     this.lastVictim = met ?? this.lastVictim;
     return met;

@@ -1,7 +1,7 @@
 /** Grades of a victim score by the suite of `coflash evaluate`: the same workloads, the same numbers. */
 
-import { finished } from "./drive";
 import { $ } from "./page";
+import { worker } from "./worker";
 
 /** A workload of the suite, and the best built-in policy under it. See scripts/lab_suite.py. */
 interface Contest {
@@ -16,16 +16,14 @@ declare const SUITE: readonly Contest[];
 const PLACEHOLDER = '"123456789"';
 
 /** Grade a score, and show the grades as they come. Throws an error that names what is wrong with the score. */
-export async function grade(module: WebAssembly.Module, score: string): Promise<void> {
+export async function grade(score: string): Promise<void> {
   const rows = $("#grades tbody");
   rows.replaceChildren();
   $("#grades").hidden = false;
   $("#grade-sum").textContent = "running…";
   let logs = 0;
   for (const { workload, scenario, best, value } of SUITE) {
-    // The browser draws meanwhile.
-    await new Promise((resume) => setTimeout(resume));
-    const metrics = await finished(module, new Uint8Array(), scenario.replace(PLACEHOLDER, JSON.stringify(score)));
+    const metrics = await worker.finished(scenario.replace(PLACEHOLDER, JSON.stringify(score)));
     const own = (metrics as { waf_host: number }).waf_host;
     logs += Math.log(value / own);
     const row = document.createElement("tr");

@@ -5,13 +5,11 @@ interface Exports {
   input(bytes: number): number;
   output(): number;
   output_length(): number;
-  bring_records(): number;
-  begin(): number;
-  step(requests: number): number;
-  look(what: number): number;
-  finish(): number;
+  ask(what: number, requests: number): number;
 }
 
+/** What an instance is asked for, by number. */
+const ASKS = ["bring", "begin", "step", "numbers", "metrics", "pages", "held", "victims", "finish"] as const;
 const FAILED = 0xffffffff;
 
 /** What becomes of a valid page of a victim. */
@@ -32,69 +30,59 @@ export type Numbers = Record<(typeof NUMBERS)[number], number>;
 export type Metrics = Record<string, unknown> & { gc_copies_pages: number; gc_drops_pages: number };
 
 export class Kernel {
-  protected constructor(private readonly exports: Exports) {}
+  constructor(private readonly exports: Exports) {}
 
-  /** Make an instance of a compiled module. */
-  static async of(module: WebAssembly.Module): Promise<Kernel> {
-    return new Kernel(await Kernel.instance(module));
-  }
-
-  protected static async instance(module: WebAssembly.Module): Promise<Exports> {
-    return (await WebAssembly.instantiate(module, {})).exports as unknown as Exports;
-  }
-
-  /** Take records in place of a trace: 12 bytes each, see lab/core/src/recorded.rs. */
-  bring(records: Uint8Array): void {
-    this.put(records);
-    this.checked(this.exports.bring_records());
-  }
-
-  /** Begin the run of a scenario. Throws an error that names what is wrong. */
-  begin(scenario: string): void {
-    this.put(new TextEncoder().encode(scenario));
-    this.checked(this.exports.begin());
+  /** Begin the run of a scenario, on an instance of a compiled module; it has records in place of a trace, of 12 bytes each: see
+   * lab/core/src/recorded.rs. Throws an error that names what is wrong. */
+  static async of<T extends Kernel>(this: new (exports: Exports) => T, module: WebAssembly.Module, records: Uint8Array, scenario: string): Promise<T> {
+    const kernel = new this((await WebAssembly.instantiate(module, {})).exports as unknown as Exports);
+    kernel.put(records);
+    kernel.ask("bring");
+    kernel.put(new TextEncoder().encode(scenario));
+    kernel.ask("begin");
+    return kernel;
   }
 
   /** Serve the next requests; returns how many there were. */
   advance(requests: number): number {
-    return this.checked(this.exports.step(requests));
+    return this.ask("step", requests);
   }
 
   numbers(): Numbers {
-    this.checked(this.exports.look(0));
+    this.ask("numbers");
     const numbers = new Float64Array(this.output().slice().buffer);
     return Object.fromEntries(NUMBERS.map((name, at) => [name, numbers[at]!])) as Numbers;
   }
 
   metrics(): Metrics {
-    this.checked(this.exports.look(1));
+    this.ask("metrics");
     return JSON.parse(this.text()) as Metrics;
   }
 
   /** A word for each page, and the pages of a block. */
   pages(): { words: Uint32Array; perBlock: number } {
-    return this.words(2);
+    return this.words("pages");
   }
 
   /** A word for each page that another tier holds. */
   held(): Uint32Array {
-    return this.words(3).words;
+    return this.words("held").words;
   }
 
-  /** The victims since the last call that had valid pages; the last one alone, if no more are asked for. */
-  victims(most = 1): Victim[] {
-    const { words } = this.words(4);
-    const places: number[] = [];
-    for (let at = 0; at < words.length; at += 2 + words[at + 1]!) if (words[at + 1]! > 0) places.push(at);
-    return places.slice(-most).map((at) => ({
-      block: words[at]!,
-      pages: Array.from(words.subarray(at + 2, at + 2 + words[at + 1]!), (word) => ({ index: word & 0xffffff, answer: ANSWERS[(word >>> 24) & 15]!, held: word >>> 28 })),
-    }));
+  /** The victims since the last call that had valid pages. */
+  victims(): Victim[] {
+    const { words } = this.words("victims");
+    const victims: Victim[] = [];
+    for (let at = 0; at < words.length; at += 2 + words[at + 1]!) {
+      const pages = Array.from(words.subarray(at + 2, at + 2 + words[at + 1]!), (word) => ({ index: word & 0xffffff, answer: ANSWERS[(word >>> 24) & 15]!, held: word >>> 28 }));
+      if (pages.length > 0) victims.push({ block: words[at]!, pages });
+    }
+    return victims;
   }
 
   /** Serve what is left; returns the result document as text. */
   finish(): string {
-    this.checked(this.exports.finish());
+    this.ask("finish");
     return this.text();
   }
 
@@ -107,8 +95,8 @@ export class Kernel {
     return new Uint8Array(this.exports.memory.buffer, this.exports.output(), this.exports.output_length());
   }
 
-  private words(what: number): { words: Uint32Array; perBlock: number } {
-    const perBlock = this.checked(this.exports.look(what));
+  private words(what: "pages" | "held" | "victims"): { words: Uint32Array; perBlock: number } {
+    const perBlock = this.ask(what);
     return { words: new Uint32Array(this.output().slice().buffer), perBlock };
   }
 
@@ -116,8 +104,9 @@ export class Kernel {
     return new TextDecoder().decode(this.output());
   }
 
-  private checked(answer: number): number {
-    if (answer >>> 0 === FAILED) throw new Error(this.text());
-    return answer >>> 0;
+  private ask(what: (typeof ASKS)[number], requests = 0): number {
+    const answer = this.exports.ask(ASKS.indexOf(what), requests) >>> 0;
+    if (answer === FAILED) throw new Error(this.text());
+    return answer;
   }
 }

@@ -1,10 +1,12 @@
 /** A device that is being served: what its flash does comes as it happens, and the timeline grows. */
 
+import { type Tile, tellNumbers } from "./dashboard";
 import { takePart } from "./flash";
 import { $, number } from "./page";
 import { grow } from "./timeline";
 
-/** What the server tells: a part of a session, as the files of a recorded run, in base64; clients; and news, such as a power cut. */
+/** What the server tells: a part of a session, as the files of a recorded run, in base64; clients; news, such as a power cut; and
+ * once a second the numbers. */
 interface Told {
   session: string;
   operations: string;
@@ -12,6 +14,7 @@ interface Told {
   left_out: number;
   clients: number;
   told: string[];
+  numbers: Tile[];
 }
 
 const NEWS_MAX = 20;
@@ -54,9 +57,10 @@ async function watch(): Promise<void> {
   setTimeout(() => void watch(), POLL_MS);
 }
 
-async function take({ session, operations, decisions, left_out, clients, told }: Told): Promise<void> {
+async function take({ session, operations, decisions, left_out, clients, told, numbers }: Told): Promise<void> {
   const range = await takePart(session, [operations, decisions].filter(Boolean));
   if (operations && range) grow(range);
+  if (numbers.length > 0) tellNumbers(numbers);
   leftOut += left_out;
   const gone = `${leftOut > 0 ? ` ${number(leftOut)} came too fast and are left out.` : ""}${missed > 0 ? ` ${number(missed)} parts came too fast for this page.` : ""}`;
   say(`${clients === 1 ? "1 client is" : `${number(clients)} clients are`} connected. The newest million operations of flash are kept.${gone}`);

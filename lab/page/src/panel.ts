@@ -1,40 +1,46 @@
 /** The panels of the drives, and the words of the page that go with its choices. */
 
-import type { Drive, Measure } from "./drive";
+import type { Measure } from "./drive";
+import type { Snapshot } from "./drives";
 import type { Metrics, Numbers, Victim } from "./kernel";
 import { $, number } from "./page";
 import { type Choices, SCHEMES, type Side, WORKLOADS, readShare, scenario } from "./scenario";
 
-const SIDES: readonly Side[] = ["left", "right", "own"];
-
-/** Make the panels. */
-export function panels(): void {
-  for (const side of SIDES) {
-    const panel = $(`#${side}`);
+/** Make the panels of a bench. */
+export function panels(root: ParentNode): void {
+  for (const panel of root.querySelectorAll<HTMLElement>("[data-side]")) {
     panel.append($<HTMLTemplateElement>("#drive").content.cloneNode(true));
-    panel.querySelector("h2")!.id = `${side}-title`;
-    panel.querySelector("canvas")!.setAttribute("aria-label", `The ${side} drive, at work`);
-    if (side === "own") panel.querySelector("[data-focus]")!.removeAttribute("data-focus");
+    panel.querySelector("canvas")!.setAttribute("aria-label", `The ${panel.dataset["side"]} drive, at work`);
   }
 }
 
-/** Write the words of the choices. */
-export function label(choices: Choices): void {
+/** Write the words of a bench that go with its choices. */
+export function labelDrives(root: ParentNode, choices: Choices): void {
   const { family, ...scheme } = SCHEMES[choices.scheme];
-  $("#question").textContent = family.question;
-  $("#lead").textContent = family.lead;
   const titles: Record<Side, [string, string]> = {
     left: [`Left: ${family.left}`, family.leftSays],
     right: [`Right: ${scheme.title}`, scheme.says],
     own: ["Yours", "the right drive, but your score chooses the victims: also those of the warm-up, so that it begins with another flash"],
   };
-  for (const side of SIDES) {
-    const panel = $(`#${side}`);
-    [panel.querySelector("h2")!.textContent, panel.querySelector(".says")!.textContent] = titles[side];
+  const panels = [...root.querySelectorAll<HTMLElement>("[data-side]:not(td)")];
+  for (const panel of panels) {
+    const [title, says] = titles[panel.dataset["side"] as Side];
+    panel.setAttribute("aria-label", title);
+    panel.querySelector(".name")!.textContent = title;
+    panel.querySelector(".says")!.textContent = says;
     panel.querySelector<HTMLElement>(".in-vain")!.hidden = family.newer === "";
+    panel.querySelector<HTMLElement>(".division")!.hidden = family.division === "";
   }
-  const cells = (path: string): string => SIDES.map((side) => `<td data-side="${side}" data-path="${path}">–</td>`).join("");
-  $("#counters").innerHTML = rows(family).map(([name, path]) => `<tr><th scope="row">${name}</th>${cells(path)}</tr>`).join("");
+  const cells = (path: string): string => panels.map(({ dataset: { side } }) => `<td data-side="${side}" data-path="${path}">–</td>`).join("");
+  root.querySelector('[data-part="counters"]')!.innerHTML = rows(family).map(([name, path]) => `<tr><th scope="row">${name}</th>${cells(path)}</tr>`).join("");
+  root.querySelector('[data-part="chart-title"]')!.textContent = family.chart === "waf" ? "Write amplification: flash pages written for each page that the computer writes" : "Mean response time, in milliseconds";
+}
+
+/** Write the words of the page that go with its choices. */
+export function labelPage(choices: Choices): void {
+  const { family } = SCHEMES[choices.scheme];
+  $("#question").textContent = family.question;
+  $("#lead").textContent = family.lead;
   $("#slider").textContent = family.slider;
   $<HTMLSelectElement>("#workload").value = choices.workload;
   $<HTMLSelectElement>("#scheme").value = choices.scheme;
@@ -44,7 +50,6 @@ export function label(choices: Choices): void {
   if (document.activeElement !== $("#score")) $<HTMLInputElement>("#score").value = choices.score;
   $<HTMLTextAreaElement>("#toml").value = scenario(choices, "right");
   $("#workload-says").textContent = `${WORKLOADS[choices.workload].title}: ${WORKLOADS[choices.workload].says}; ${readShare(choices.workload)} of requests read`;
-  $("#chart-title").textContent = family.chart === "waf" ? "Write amplification: flash pages written for each page that the computer writes" : "Mean response time, in milliseconds";
   const kinds: [string, string][] = [
     ["valid", family.valid], ["newer", family.newer], ["same", family.same], ["invalid", "waste"], ["told", family.told],
     ["marked", family.marked], ["free", "erased"], ["frame", "the block that GC cleaned last"],
@@ -60,23 +65,34 @@ function rows({ chart, rows }: { chart: Measure; rows: readonly (readonly [strin
 }
 
 /** Write the copies of a drive, and those in vain: of the victim that is shown, or of the run so far. */
-export function tellCopies(side: Side, { copied, wasted }: { copied: number; wasted: number }, which: string): void {
-  const panel = $(`#${side}`);
+export function tellCopies(panel: HTMLElement, { copied, wasted }: { copied: number; wasted: number }, which: string): void {
   panel.querySelector(".copied")!.textContent = number(copied);
   panel.querySelector(".wasted")!.textContent = number(wasted);
   panel.querySelector(".which")!.textContent = which;
 }
 
 /** Write the counters of a drive; `isStill` if a reader has time to have them read aloud. */
-export function tellCounters(side: Side, drive: Drive, choices: Choices, isStill: boolean): void {
-  const panel = $(`#${side}`);
-  const [numbers, metrics] = [drive.numbers(), drive.metrics()];
-  const became = said(drive.lastVictim);
-  for (const cell of document.querySelectorAll<HTMLElement>(`#counters [data-side="${side}"]`)) {
+export function tellCounters(root: ParentNode, panel: HTMLElement, side: Side, { numbers, words, lastVictim }: Snapshot, metrics: Metrics, choices: Choices, isStill: boolean): void {
+  const became = said(lastVictim);
+  for (const cell of root.querySelectorAll<HTMLElement>(`td[data-side="${side}"]`)) {
     const path = cell.dataset["path"]!;
     cell.textContent = path === "last" ? became : valueOf(numbers, metrics, path);
   }
-  if (isStill) panel.querySelector("canvas")!.setAttribute("aria-label", `The ${side} drive, ${WORKLOADS[choices.workload].title}: ${shares(drive)}. Its last victim: ${became}.`);
+  if (isStill) panel.querySelector("canvas")!.setAttribute("aria-label", `The ${side} drive, ${WORKLOADS[choices.workload].title}: ${shares(words)}. Its last victim: ${became}.`);
+}
+
+/** Show how a flash cache divides its flash: pages that only were read, pages that were written, and what is left to GC. */
+export function tellDivision(panel: HTMLElement, side: Side, { words }: Snapshot, metrics: Metrics): void {
+  const division = panel.querySelector<HTMLElement>(".division")!;
+  if (division.hidden) return;
+  const held = words.reduce((count, word) => count + Number((word & 3) === 2), 0);
+  const read = words.reduce((count, word) => count + Number((word & 15) === 6), 0);
+  const parts: [string, number][] = [["read", read], ["written", held - read], ["left to GC", words.length - held]];
+  const percent = (pages: number): string => `${Math.round((100 * pages) / words.length)}\u00a0%`;
+  division.querySelector("p")!.innerHTML = parts.map(([, pages], at) => `<i class="${["same", "valid", "free"][at]}" style="flex-grow: ${pages}"></i>`).join("");
+  const { read_limit_pages: forReads = 0, write_limit_pages: forWrites = 0 } = (metrics["hybrid"] as { sizes: Record<string, number>[] }).sizes.at(-1) ?? {};
+  const allowed = side === "left" ? `${percent(forReads + forWrites)} in all` : `${percent(forReads)} read, ${percent(forWrites)} written`;
+  division.querySelector("small")!.textContent = `Of its flash ${parts.map(([name, pages]) => `${percent(pages)} ${name}`).join(", ")}. Allowed: ${allowed}.`;
 }
 
 /** Return a counter as the page writes it. */
@@ -89,8 +105,7 @@ function valueOf(numbers: Numbers, metrics: Metrics, path: string): string {
 }
 
 /** Return the shares of a drive's pages, in words. */
-function shares(drive: Drive): string {
-  const { words } = drive.pages();
+function shares(words: Uint32Array): string {
   const count = (...states: number[]): string => `${Math.round((100 * words.filter((word) => states.includes(word & 3)).length) / words.length)} %`;
   return `${count(2)} of its pages are valid, ${count(1, 3)} invalid, ${count(0)} erased`;
 }

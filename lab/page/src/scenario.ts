@@ -14,21 +14,8 @@ export interface Choices {
   seed: number;
 }
 
-export const WORKLOADS = {
-  random: { title: "random pages", says: "every page as likely as any other", toml: 'generator = "uniform"' },
-  "hot-cold": {
-    title: "hot and cold",
-    says: "8 of 10 requests go to a fifth of the pages",
-    toml: 'generator = { name = "hot-cold", zones = [{ traffic = "80%", space = "20%" }, { traffic = "20%", space = "80%" }] }',
-  },
-  reads: {
-    title: "mostly reads, hot and cold",
-    says: "as hot and cold, but",
-    toml: 'generator = { name = "hot-cold", zones = [{ traffic = "80%", space = "20%" }, { traffic = "20%", space = "80%" }] }',
-  },
-  zipf: { title: "a few favourites", says: "a law of popularity, as in many caches", toml: 'generator = { name = "zipf", exponent = 0.9 }' },
-  database: { title: "a recorded database", says: "pgbench on PostgreSQL: the recorded requests of one in 108 of its pages, again and again; its commits flush, which empties volatile buffers", toml: "" },
-} as const;
+/** The workloads: their names and words, and their generators (TOML). */
+export const WORKLOADS = words.workloads;
 export type WorkloadName = keyof typeof WORKLOADS;
 
 /** The share of a generated workload's requests that read. */
@@ -38,8 +25,8 @@ export const readShare = (workload: WorkloadName): string => (workload === "read
  * has never heard of it; what is said of a valid page, and of one whose data another tier holds, or holds in a newer version, of one
  * that is waste by early knowledge, and of what GC knows (empty where there is none of it); the tier below the blocks (empty if it is
  * not drawn); and the counters with their paths in the metrics. */
-type Words = Omit<(typeof words)["cdm"], "chart" | "rows"> & { chart: Measure; rows: readonly (readonly [string, string])[] };
-const WORDS = words as unknown as Record<keyof typeof words, Words>;
+type Words = Omit<(typeof words.families)["cdm"], "chart" | "rows"> & { chart: Measure; rows: readonly (readonly [string, string])[] };
+const WORDS = words.families as unknown as Record<keyof typeof words.families, Words>;
 
 /** The drives of a family of schemes, and its words. */
 interface Family extends Words {
@@ -89,20 +76,11 @@ placement = "volumes"
 model = { name = "constant", capacity = "24MiB" }
 `;
 
-export const SCHEMES = {
-  cdm: { title: "CDM", says: "Rings: the cache has told of its newer data, so nobody copies the old. Green drops to the cache, which has the same.", family: cdm },
-  "cdm-consistent": { title: "CDM, crash-consistent", says: "the same, and a power cut finds whole commits", family: cdm },
-  "cdm-overwrites": { title: "CDM, overwrites alone", says: "flash learns at once that the cache holds newer data", family: cdm },
-  "cdm-removable": { title: "CDM, removable pages alone", says: "only pages that are clean in the cache are dropped", family: cdm },
-  "move-in": { title: "CDM, pages move in", says: "GC also moves a page into the cache that will soon be written", family: cdm },
-  "expected-cost": { title: "CDM, the cheapest answer", says: "GC copies, drops or moves in, by what it has learned of such pages", family: cdm },
-  hgc: { title: "HGC (ShadowGC)", says: "shadows of the host's buffer go to fast blocks", family: shadow },
-  dgc: { title: "DGC (ShadowGC)", says: "GC takes newer data from the drive's buffer", family: shadow },
-  sgc: { title: "SGC (ShadowGC)", says: "both, and older twins are discarded", family: shadow },
-  "op-fcl": { title: "OP-FCL", says: "a cost model says how much to cache", family: hybrid },
-  "rw-fcl": { title: "RW-FCL", says: "reads and writes have caches of their own, of a fixed sum", family: hybrid },
-} as const satisfies Record<string, { title: string; says: string; family: Family }>;
-export type SchemeName = keyof typeof SCHEMES;
+/** The schemes of the right drive: their names and words, and their families. */
+export const SCHEMES = Object.fromEntries(
+  Object.entries(words.schemes).map(([name, { family, ...own }]) => [name, { ...own, family: { cdm, shadow, hybrid }[family]! }]),
+) as Record<SchemeName, { title: string; says: string; family: Family }>;
+export type SchemeName = keyof typeof words.schemes;
 
 /** The name under which a scenario has the recorded database. */
 export const DATABASE = "database.csv";
@@ -121,7 +99,7 @@ export type Side = "left" | "right" | "own";
 
 /** Return the scenario of a drive (TOML); with more requests than a reader waits for, or with as many as given. */
 export function scenario(choices: Choices, side: Side, requests = 4_000_000_000): string {
-  const family: Family = SCHEMES[choices.scheme].family;
+  const { family } = SCHEMES[choices.scheme];
   const scheme = side === "left" ? family.scheme(choices.cache) : family.named(choices.scheme, choices.cache);
   const victim = side === "own" ? `victim = { name = "score", score = ${JSON.stringify(choices.score)} }` : 'victim = "greedy"';
   const isDatabase = choices.workload === "database";

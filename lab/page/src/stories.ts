@@ -1,19 +1,19 @@
-/** The guided stories: one for each paper. Each step is a state of the page that the reader can take over. */
+/** The guided stories: one for each paper. Each step is a figure, in a state that the reader can take over. */
 
 import type { Choices } from "./scenario";
 import stories from "./stories.json";
 
 /** What a step looks at. */
-export type Focus = "drives" | "victims" | "chart" | "controls";
+type Focus = "drives" | "victims" | "chart" | "counters";
 
 export interface Step {
   title: string;
   text: string;
-  choices: Partial<Choices>;
+  choices: Choices;
   requests: number;
-  focus: Focus;
-  /** Whether the drives run while the step is read. */
-  runs?: boolean;
+  focus: readonly Focus[];
+  /** What the paper has for the difference of a measure, and why that is not ours. */
+  paper?: { says: string; measure: "gc_copies_pages" | "programs_pages" | "response_mean_ns"; why: string };
 }
 
 export interface Story {

@@ -20,7 +20,7 @@ import typer
 from coflash import device
 from coflash._core import CoflashError
 from coflash.cli.console import errors, notes, output, say, scenario_with, show_table
-from coflash.cli.live_display import OF_A_DEVICE, View
+from coflash.cli.live_display import OF_A_DEVICE, Tiles, View
 from coflash.cli.options import Group
 from coflash.quantity import show
 from coflash.runs.progress import shown
@@ -78,13 +78,15 @@ def serve(
             say(page.address)
         view = View(OF_A_DEVICE) if live else None
         follow = open_.enter_context(shown(served.folder.name, errors(), view)) if view else None
-        shown_at = 0.0
+        shown_at, tiles = 0.0, Tiles()
         while not stop.wait(_SECONDS_BETWEEN_LOOKS):
             notes(news := served.look())
-            if page:
-                page.tell(served.recorded(), served.clients, news)
-            if view and follow and time.monotonic() - shown_at >= 1:
+            values = None
+            if (page or view) and time.monotonic() - shown_at >= 1:
                 shown_at, values = time.monotonic(), served.measured()
+            if page:
+                page.tell(served.recorded(), served.clients, news, tiles.take(values) if values else ())
+            if view and follow and values:
                 view.show(values)
                 follow("serving", None, int(values.get("requests", 0)))
         notes(served.look())

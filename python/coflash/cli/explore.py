@@ -13,22 +13,14 @@ from rich.progress import Progress
 
 from coflash import device
 from coflash._core import CoflashError, quantity
-from coflash.cli.console import (
-    STANDARD_OUTPUT,
-    check_json,
-    errors,
-    output,
-    say,
-    scenario_with,
-    write_json,
-)
+from coflash.cli import console
 from coflash.exploration import Failure, junit
 from coflash.files import atomic_write, kinds
 
 
 def explore(
     folder: Path,
-    run: str | None = None,
+    run: list[str] | None = None,
     check: str | None = None,
     scenario: str | None = None,
     assignments: list[str] | None = None,
@@ -50,7 +42,8 @@ def explore(
 
     Options:
         folder: `--device DIR` The folder of the device.
-        run: `--run COMMAND` The workload, for the shell.
+        run: `--run COMMAND` The workload, for the shell. A second one recovers from a power cut: it runs on some of the
+            states that are right, and is cut again.
         check: `--check COMMAND` The check, for the shell: a state is wrong if it fails.
         scenario: `[SCENARIO]` A built-in scenario ('coflash scenario list'), or a TOML file. Default: that of the
             device in DIR.
@@ -59,8 +52,9 @@ def explore(
             checks, such as 10min.
         atomic: `--atomic SIZE` What a power cut keeps or loses whole, a multiple of 512B.
         seed: `--seed 0..` Seed of the states.
-        faults: `--fault KIND[@N|@*]` Run the workload four more times, each with a fault at another read, write or
-            flush: read-error, write-error, flush-error, bad-sector, stuck or full; once at the Nth; or up to 32 times.
+        faults: `--fault KIND[@N|@*]` Run the workload four more times, each with a fault at another request:
+            read-error, write-error, flush-error, bad-sector, stuck or full, or a silent one: bit-rot, lost-write,
+            stale-sector, misdirected-write, misdirected-read or kept-trim; once at the Nth; or up to 32 times.
         timeout: `--timeout SECONDS` The time that the workload, and each check, may take.
         junit_file: `--junit FILE` Write the findings as JUnit's XML.
         state: `--state N 1..` Only make state N of the last exploration again, and keep it.
@@ -77,16 +71,18 @@ def explore(
         signal.signal(number, stop)
     if state is not None:
         place, failure = device.explore_again(folder, state)
-        say(_about(failure) if failure else f"state {state} is right\n  look: {place}/look.sh")
+        console.say(_about(failure) if failure else f"state {state} is right\n  look: {place}/look.sh")
         raise typer.Exit(int(failure is not None))
-    if run is None or check is None:
+    if not run or check is None:
         raise CoflashError(f"{'--check' if run else '--run'} is missing: the workload and the check are necessary")
-    check_json(json)
+    if len(run) > 2:
+        raise CoflashError(f"--run: {len(run)} commands were given; a workload, and one that recovers, are allowed")
+    console.check_json(json)
     if junit_file is not None:
         atomic_write.check_file(junit_file, kinds.JUNIT)
-    chosen = None if scenario is None else scenario_with(scenario, assignments)
+    chosen = None if scenario is None else console.scenario_with(scenario, assignments)
     begun, (count, until) = time.monotonic(), _budget(points)
-    with Progress(console=errors(), transient=True, disable=not errors().is_terminal) as bars:
+    with Progress(console=console.errors(), transient=True, disable=not console.errors().is_terminal) as bars:
         bar = bars.add_task("states", total=None)
 
         def go_on(done: int, states: int, _wrong: int) -> bool:
@@ -99,8 +95,9 @@ def explore(
             found = device.explore(
                 chosen,
                 folder,
-                run,
+                run[0],
                 check,
+                recover="".join(run[1:]) or None,
                 size=size,
                 points=count,
                 atomic=atomic,
@@ -116,8 +113,8 @@ def explore(
             raise
     speed = f"{found.states / (time.monotonic() - begun):,.1f} states a second"
     told = "\n\n".join([f"{found.summary()}\n{speed}", *map(_about, found.failures)])
-    say(told, errors() if json == STANDARD_OUTPUT else output())
-    write_json(json, found.to_json())
+    console.say(told, console.errors() if json == console.STANDARD_OUTPUT else console.output())
+    console.write_json(json, found.to_json())
     if junit_file is not None:
         cut_short = junit([("all states", found.summary(), "")], "error")
         atomic_write.write_file(junit_file, cut_short if stopped and not found.failed else found.to_junit())
@@ -128,12 +125,12 @@ def explore(
 def _budget(points: str) -> tuple[int, float]:
     """Return how many states are planned, and the time for them in seconds."""
     if points.isdecimal():
-        return int(points), math.inf
+        return min(int(points), sys.maxsize), math.inf
     count, unit = quantity(points)
     if unit != "ns":
         raise CoflashError(f'points: "{points}" was given; a number, or a time such as "10min", is allowed')
     # More than are checked in that time.
-    return int(count / 1e9 * 50), count / 1e9
+    return min(int(count / 1e9 * 50), sys.maxsize), count / 1e9
 
 
 def _about(failure: Failure) -> str:

@@ -136,7 +136,7 @@ def compare(
         return
     check_effect({"--capacity": capacity}, "without a folder of a run and a log of nvme fdp stats")
     found = _named(runs, folder, where) if way == "runs" else results(runs[0] if runs else folder, where)
-    names = [found.name(run) for run in (runs if way == "runs" else found.in_order())]
+    names = [found.name(str(Path(run))) for run in (runs if way == "runs" else found.in_order())]
     short = found.shortened()
     notes((*found.cautions, *together((short[name], notes_of(found.document(name))) for name in names)))
     if (over_seeds or intervals) and way != "runs":

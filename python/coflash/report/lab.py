@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 from coflash._core import CoflashError
-from coflash.report.local import LocalPage, local_server
+from coflash.report.local import local_server
 
 _HERE = Path(__file__)
 BROUGHT = _HERE.with_name("assets") / "lab.html"
@@ -46,12 +45,4 @@ def server(port: int = 0) -> ThreadingHTTPServer:
         CoflashError: The page was not built, or the port is taken.
     """
     text = page()
-
-    class Lab(LocalPage):
-        def answer(self) -> None:
-            if self.path in {"/", "/index.html"}:
-                self.send(text, "text/html")
-            else:
-                self.send_error(HTTPStatus.NOT_FOUND)
-
-    return local_server(Lab, port)
+    return local_server(lambda path: (text, "text/html") if path in {"/", "/index.html"} else None, port)

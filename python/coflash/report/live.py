@@ -7,18 +7,18 @@ import json
 import secrets
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from http import HTTPStatus
 from threading import Lock, Thread
 from typing import Any
 from urllib.parse import quote
 
 from coflash.device import Recorded
 from coflash.report import lab
-from coflash.report.local import ADDRESS, LocalPage, local_server
+from coflash.report.local import ADDRESS, local_server
 
 _HISTORY = 3_600
 """The number of events that are kept."""
 _HISTORY_BYTES = 32 << 20
+_Numbers = Sequence[Mapping[str, Any]]
 
 
 class _Events:
@@ -67,27 +67,24 @@ class LivePage:
         path = f"/{secrets.token_urlsafe(16)}/"
         page, events = lab.page(needs_kernel=False), self._flash
 
-        class Live(LocalPage):
-            def answer(self) -> None:
-                # Other users of this machine do not know the path, and response times do not reveal it.
-                asked, _, seen = self.path.partition("?after=")
-                if secrets.compare_digest(self.path.encode(), path.encode()):
-                    self.send(page, "text/html")
-                elif secrets.compare_digest(asked.encode(), f"{path}operations".encode()):
-                    self.send(events.after(seen), "application/json")
-                else:
-                    self.send_error(HTTPStatus.NOT_FOUND)
+        def answer(asked: str) -> tuple[str, str] | None:
+            # Other users of this machine do not know the path, and response times do not reveal it.
+            if secrets.compare_digest(asked.encode(), path.encode()):
+                return page, "text/html"
+            asked, _, seen = asked.partition("?after=")
+            is_known = secrets.compare_digest(asked.encode(), f"{path}operations".encode())
+            return (events.after(seen), "application/json") if is_known else None
 
-        self._server = local_server(Live)
+        self._server = local_server(answer)
         self.address = f"http://{ADDRESS}:{self._server.server_port}{path}#live={quote(title, safe='')}"
         self._thread = Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
 
-    def tell(self, recorded: Iterable[Recorded], clients: int, news: Sequence[str]) -> None:
-        """Show what flash did, how many clients are connected, and news such as a power cut, in the laboratory."""
+    def tell(self, recorded: Iterable[Recorded], clients: int, news: Sequence[str], numbers: _Numbers = ()) -> None:
+        """Show what flash did, how many clients are connected, news such as a power cut, and numbers."""
         for part in recorded:
             now = (part.session.name, clients)
-            if part.operations or news or now != self._last:
+            if part.operations or news or numbers or now != self._last:
                 self._flash.add(
                     {
                         "session": part.session.name,
@@ -96,9 +93,10 @@ class LivePage:
                         "left_out": part.left_out,
                         "clients": clients,
                         "told": [*news],
+                        "numbers": [*numbers],
                     }
                 )
-            self._last, news = now, ()
+            self._last, news, numbers = now, (), ()
 
     def stop(self) -> None:
         """End the page; an open browser keeps its last state."""

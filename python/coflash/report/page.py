@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
@@ -30,6 +31,8 @@ SCRIPTS = (
 )
 """The scripts in their order on the page; each uses those above it."""
 _VALUES_MAX, _ALONG_MAX = 6, 4
+_OF_TYPES = re.compile(r"^/\*\*.*?\*/\n", re.DOTALL | re.MULTILINE)
+"""What is said of types is for those who write the script."""
 
 
 def report_html(subject: Subject) -> str:
@@ -57,7 +60,7 @@ def report_html(subject: Subject) -> str:
         # Without a `<` the data can neither end its script element nor, by `<!--<script`, swallow the text after it.
         data=json.dumps(payload(subject), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         library=base64.b64encode(library()).decode("ascii"),
-        script="\n".join(asset(name) for name in SCRIPTS),
+        script=_OF_TYPES.sub("", "\n".join(map(asset, SCRIPTS))),
         version=escape(__version__),
     )
 

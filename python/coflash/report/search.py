@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import accumulate
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from coflash.charts import MARKERS
 from coflash.quantity import counted, show
@@ -99,9 +101,13 @@ class _Search:
         """Return the chart of an objective over the trials, and of the best so far."""
         measure, less = self.goals[goal]
         rows = self.rows((trial["number"] for trial in self.trials), goal)
-        allowed = [row["y"] if row["name"] == _ALLOWED else None for row in rows]
-        best = zip(rows, _best(allowed, min if less else max), strict=True)
-        steps = [{"name": "best so far", "x": row["x"], "y": value} for row, value in best]
+        allowed = [row["y"] if row["name"] == _ALLOWED else math.nan for row in rows]
+        best = (np.fmin if less else np.fmax).accumulate(allowed)
+        steps = [
+            {"name": "best so far", "x": row["x"], "y": y}
+            for row, y in zip(rows, best, strict=True)
+            if not math.isnan(y)
+        ]
         axes = {"x": {"label": "trial", "nice": False}, "y": self.axis(goal)}
         title = f"Course of the search: {measure.label}"
         return self.chart(title, [*steps, *rows], {"best so far": _BEST}, **axes, kind="steps")
@@ -130,14 +136,3 @@ class _Search:
             "x": {"label": "share of the difference between trials", "unit": "share", "grid": True},
             "fields": {"key": "label", "share": "value"},
         }
-
-
-def _best(values: Sequence[float | None], better: Callable[[float, float], float]) -> list[float | None]:
-    """Return the best value until each place; None before the first."""
-
-    def best(before: float | None, value: float | None) -> float | None:
-        if before is None or value is None:
-            return value if before is None else before
-        return better(before, value)
-
-    return list(accumulate(values, best))

@@ -122,7 +122,7 @@ class Results:
         return str(self._folders[self.name(run)])
 
     def name(self, run: str) -> str:
-        """Complete the name of a run from its beginning.
+        """Complete the name of a run from its beginning, or that of one of its folders.
 
         Raises:
             CoflashError: No run has this name, or several begin with it.
@@ -130,7 +130,7 @@ class Results:
         if not isinstance(run, str):
             msg = f"{self.place}: {run!r} was given; the name of a run is allowed, such as {next(iter(self), '')!r}"
             raise CoflashError(msg)
-        found = [run] if run in self._folders else [name for name in self._folders if name.startswith(run)]
+        found = [run] if run in self._folders else [name for name in self._folders if f"/{run}" in f"/{name}"]
         if len(found) == 1:
             return found[0]
         if found:
@@ -174,10 +174,11 @@ class Results:
         return [label or names[run] for run, label in zip(runs, found, strict=True)]
 
     def shortened(self) -> dict[str, str]:
-        """Shorten the names for a table: of a hash its first digits, where no other name begins with them."""
-        shortened = {name: _HASH.sub(r"\1", name) for name in self}
-        uses = Counter(shortened.values())
-        return {name: short if uses[short] == 1 else name for name, short in shortened.items()}
+        """Shorten the names for a table: the last parts of a path, the first digits of a hash, that no other has."""
+        parts = {name: _HASH.sub(r"\1", name).split("/") for name in self}
+        ends = {name: ["/".join(each[-n:]) for n in range(1, len(each) + 1)] for name, each in parts.items()}
+        uses = Counter(end for several in ends.values() for end in several)
+        return {name: next((end for end in several if uses[end] == 1), name) for name, several in ends.items()}
 
     def of_one_point(self) -> list[tuple[str, ...]]:
         """Group the runs that differ in their seed alone, of one revision of results, sorted by the keys."""

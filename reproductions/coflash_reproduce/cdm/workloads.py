@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,6 +40,18 @@ OLTP = ("oltp", "oltp-zipf", "oltp-like", "pgbench")
 CACHED = (*JEDEC, *OLTP)
 SEEDS = {name: f"{name}-seeds" for name in MAIN}
 """The same main set-ups with several seeds."""
+_ZONES = [{"traffic": "70%", "space": "30%"}, {"traffic": "30%", "space": "70%"}]
+SKEWED = {
+    "uniform": ("uniform", ZIPF_GIB),
+    "Zipf 0.35": ({"name": "zipf", "exponent": 0.35}, ZIPF_GIB),
+    "Zipf 0.7": ({"name": "zipf", "exponent": SKEW}, ZIPF_GIB),
+    "Zipf 0.9": ({"name": "zipf", "exponent": 0.9}, ZIPF_GIB),
+    "70 % to 30 %": ({"name": "hot-cold", "zones": _ZONES}, ZIPF_GIB),
+    "Zipf 0.7, 26 GiB": ({"name": "zipf", "exponent": SKEW}, 26),
+}
+"""Other choices of what OLTP asks for: the distribution, and the address space in GiB."""
+SKEWS = tuple(f"skew-{n}" for n in range(len(SKEWED)))
+"""Their experiments."""
 BUFFERED = "host-buffer"
 VARIED = ("jedec-variants", "zipf-variants", "oltp", "pgbench")
 """The experiments that have the variants of CDM."""
@@ -61,7 +73,7 @@ _SCHEMES: dict[str, dict[str, Any]] = {
 VARIANTS = (BASELINE, CDM, OVERWRITES, REMOVABLE, ON_CACHE, CONSISTENT, WEIGHT_0, ADAPTIVE)
 PARTS = (WEIGHT_0, OVERWRITES, REMOVABLE, ON_CACHE, CONSISTENT)
 """Variants of CDM, which are run at some cache sizes."""
-SUBSETS_GIB = ((0.25, 0.5, 1, 2, 4), (0.5, 1, 2, 4, 8), (1, 2, 4, 8, 16), (0.25, 2, 4, 6, 8), (1, 2, 4, 8, 12, 16))
+SUBSETS_GIB = ((0.25, 0.5, 1, 2, 4), (0.5, 1, 2, 4, 8), (1, 2, 4, 8, 16), (0.25, 1, 4, 16), (2, 4, 8, 16))
 """Choices of cache sizes, on 64 GiB."""
 UNDER_WAY_MAX = 64
 """The number of parallel requests, eight for each element of the device, from which on a queue never empties."""
@@ -79,15 +91,13 @@ class Scale:
     """Those of figure 1 (c) and (d): the smallest holds JEDEC's address space."""
     random_percent: tuple[int, ...] = (0, 5, 10, 20, 40, 60, 80, 100)
     """The shares of random writes of figure 2."""
-    jedec_gib: tuple[float, ...] = (0.25, 2, 4, 6, 8, 16)
-    """The cache sizes of figures 6 to 9 under JEDEC, on a device of 64 GiB."""
-    oltp_gib: tuple[float, ...] = (1, 2, 4, 8, 12, 16)
-    """Those under OLTP."""
-    more_gib: tuple[float, ...] = (0.25, 0.5, 1, 2, 4, 6, 8, 12, 16)
+    cache_gib: tuple[float, ...] = (1, 2, 4, 8, 16)
+    """The cache sizes of figures 6 to 9 under both workloads, on a device of 64 GiB."""
+    more_gib: tuple[float, ...] = (0.25, 0.5, 1, 2, 4, 8, 16)
     """Those of the main set-ups with several seeds, from which other choices are drawn."""
     seeds: int = 3
-    parts_gib: tuple[float, ...] = (0.5, 2, 8)
-    """Those at which the variants of CDM are run."""
+    parts_gib: tuple[float, ...] = (1, 4, 8)
+    """Those of them at which the variants of CDM are run."""
     buffer_gib: tuple[float, ...] = (0.25, 1)
     """The sizes of a write buffer in the host."""
     small_divisor: int = 16
@@ -115,6 +125,7 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         _by_random_share(small),
         *_jedec(scale, small),
         _host_buffer(small),
+        *_skewed(small),
         *oltp,
     )
 
@@ -261,9 +272,9 @@ def _jedec(scale: Scale, small: Scale) -> tuple[Experiment, ...]:
     # They never read: no clean pages are cached, so none is removable, and the weight has no effect.
     main, _ = MAIN
     return (
-        _generated(main, UNIFORM_LIVE, scale, scale.jedec_gib),
+        _generated(main, UNIFORM_LIVE, scale, scale.cache_gib),
         _generated(SEEDS[main], UNIFORM_LIVE, small, scale.more_gib, seeds=scale.seeds),
-        _generated("jedec", JEDEC_LIVE, small, scale.jedec_gib),
+        _generated("jedec", JEDEC_LIVE, small, scale.cache_gib),
         _generated("jedec-variants", UNIFORM_LIVE, small, scale.parts_gib, (BASELINE, CDM, CONSISTENT)),
     )
 
@@ -271,11 +282,20 @@ def _jedec(scale: Scale, small: Scale) -> tuple[Experiment, ...]:
 def _oltp(scale: Scale, small: Scale) -> tuple[Experiment, ...]:
     _, main = MAIN
     return (
-        _generated(main, ZIPF_LIVE, scale, scale.oltp_gib),
+        _generated(main, ZIPF_LIVE, scale, scale.cache_gib),
         _generated(SEEDS[main], ZIPF_LIVE, small, scale.more_gib, seeds=scale.seeds),
-        _generated("oltp-like", OLTP_LIVE, small, scale.oltp_gib),
+        _generated("oltp-like", OLTP_LIVE, small, scale.cache_gib),
         _generated("zipf-variants", ZIPF_LIVE, small, scale.parts_gib, (BASELINE, CDM, ADAPTIVE, *PARTS)),
     )
+
+
+def _skewed(scale: Scale) -> Iterator[Experiment]:
+    """Yield the main stand-in for OLTP with other choices of what it asks for."""
+    asked = _live(scale)[ZIPF_LIVE]["synthetic"]
+    for name, (title, (generator, gib)) in zip(SKEWS, SKEWED.items(), strict=True):
+        space = _space(gib * GIB / scale.divisor)
+        scenario = _device(scale, CAPACITY_GIB, {"synthetic": {**asked, "generator": generator, "space": space}})
+        yield Experiment(name, title, scenario, _cached(scenario, dict.fromkeys((BASELINE, CDM), scale.cache_gib)))
 
 
 def _host_buffer(scale: Scale) -> Experiment:
@@ -324,6 +344,6 @@ def _replayed(
     capacity_gib = footprint_bytes / OLTP_BYTES * CAPACITY_GIB * scale.divisor if fitted else CAPACITY_GIB
     workload = {"remap": "dense", "repeat": scale.rounds, "requests_max": requests_max}
     scenario = _device(scale, capacity_gib, workload, replay=replay or {})
-    sizes = dict.fromkeys((BASELINE, CDM, ADAPTIVE), sorted({*scale.oltp_gib, *scale.parts_gib}))
+    sizes = dict.fromkeys((BASELINE, CDM, ADAPTIVE), scale.cache_gib)
     cases = _cached(scenario, {**sizes, **dict.fromkeys(PARTS, scale.parts_gib)})
     return Experiment(name, title, scenario, cases, traces, footprint_bytes)

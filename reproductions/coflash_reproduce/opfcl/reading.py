@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import mean
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from coflash import costmodel
 from coflash.charts import Axis, Chart, lines, looks
@@ -16,6 +20,9 @@ from coflash_reproduce.opfcl.workloads import OP
 from coflash_reproduce.paper import Run, Runs
 
 PAGE_BYTES = 4096
+_SLOTS_OF_A_PAGE = (PAGE_BYTES // 8 - 2) // 2
+"""The cached pages that a page of a checkpoint lists."""
+Numbers = NDArray[Any]
 WITHIN = 0.05
 """The maximum by which OP-FCL may exceed the best fixed partition."""
 OVERLOADED = 0.98
@@ -48,6 +55,46 @@ def hit_ratio(run: Run) -> float | None:
 def late_ns(run: Run) -> float:
     """Return the mean response of the second half of the simulated time."""
     return run.late_ns
+
+
+def _times(run: Run) -> tuple[Numbers, Numbers, Numbers]:
+    """Return the requests and the mean response of each interval, and whether a checkpoint is near.
+
+    That is an interval with half of its pages or more beyond the usual metadata, and the one after, in which the queue
+    drains.
+    """
+    series = run.result().series()
+    requests, response_ns = np.asarray(series["requests"], float), np.asarray(series["response_mean_ns"], float)
+    metadata = np.asarray(series["programs_metadata_pages"], float)
+    near = metadata - np.median(metadata) > run.metrics.hybrid.flash_pages / _SLOTS_OF_A_PAGE / 2
+    near[1:] |= near[:-1]
+    return requests, response_ns, near
+
+
+def calm_ns(run: Run, is_late: bool) -> float | None:
+    """Return the mean response without the intervals of checkpoints, of all or of the second half."""
+    requests, response_ns, near = _times(run)
+    counted = ~near & (requests > 0)
+    counted[: len(counted) // 2] &= not is_late
+    return float(np.average(response_ns[counted], weights=requests[counted])) if counted.any() else None
+
+
+def slow(run: Run) -> list[int]:
+    """Return how many intervals are slow, half as much again as the median, and how many of these are near one."""
+    _, response_ns, near = _times(run)
+    found = response_ns > 1.5 * np.nanmedian(response_ns[~near] if not near.all() else response_ns)
+    found[: len(found) // 10] = False
+    return [int(found.sum()), int((found & near).sum())]
+
+
+def copied_late(run: Run) -> list[float]:
+    """Return the pages that GC copied for each page put into flash, in the third and the last quarter of the time."""
+    series = run.result().series()
+    quarters = (slice(len(series) * at // 4, len(series) * (at + 1) // 4) for at in (2, 3))
+    put = ("programs_host_pages", "programs_evict_pages")
+    return [
+        series["programs_gc_pages"][at].sum() / max(1, sum(series[name][at].sum() for name in put)) for at in quarters
+    ]
 
 
 def victim_utilisation(used: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -96,7 +96,7 @@ class Scale:
     """The most in all beyond it: phases, sensitivity, variations, and destaging in the background."""
     fp_percent: tuple[int, ...] = (20, 30, 40, 50, 60, 70, 80, 95)
     """The fixed shares of caching space."""
-    rw_percent: tuple[int, ...] = (20, 40, 50, 60, 70, 80, 95)
+    rw_percent: tuple[int, ...] = (20, 30, 40, 50, 60, 70, 80, 95)
     varied_percent: tuple[int, ...] = (40, 60, 80)
     """The shares under stand-ins that differ in one thing."""
     sizes: tuple[int, ...] = (64, 16)
@@ -115,9 +115,9 @@ class Scale:
 SCALES = {"quick": Scale(1_000_000, 1_000_000, 300_000), "full": Scale(30_000_000, 1_000_000, 1_000_000)}
 FIRST = ("financial", "home", "search")
 """The workloads of configuration 1 that have stand-ins."""
-BEST = {"financial": (50, 60), "home": (40, 40), "search": (95, 95), "exchange": (60, 60), "msn": (70, 70)}
+BEST = {"financial": (50, 60), "home": (40, 30), "search": (95, 95), "exchange": (60, 60), "msn": (70, 70)}
 """The best share of FP-FCL and of RW-FCL where all are run."""
-WHOLE_BEST = {"financial": (40, 50), "search": (95, 95), "exchange": (50, 50), "msn": (50, 50), "home": (40, 40)}
+WHOLE_BEST = {"financial": (40, 50), "search": (95, 95), "exchange": (50, 50), "msn": (50, 50), "home": (40, 30)}
 """Those at the paper's size, by the runs of `NEAR`."""
 
 
@@ -146,7 +146,7 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         *first,
         *map(whole, CONFIG_2),
         *(_of_size(scale, name, divisor) for name in CONFIG_2 for divisor in scale.sizes if not traces),
-        *(_by_cause(one) for one in parts if one.name in CAUSES),
+        *(_by_cause(one, CAUSES[one.name], BEST[one.name][0]) for one in parts if one.name in CAUSES),
         *(_in_background(one) for one in parts),
         *map(part, DAYS),
         *(_by_unit(scale, one) for one in parts if one.name in SENSITIVE),
@@ -359,13 +359,15 @@ def _fitted(
     return Experiment(name, title, scenario, _partitions(scale), tuple(traces), footprint_bytes)
 
 
-def _judged(scale: Scale, name: str) -> tuple[Experiment, Experiment]:
-    """Return OP-FCL and the best fixed shares with several seeds; shares around these, and measured costs, with one."""
+def _judged(scale: Scale, name: str) -> Iterator[Experiment]:
+    """Yield OP-FCL and the best fixed shares with several seeds; shares around these, measured costs, other rules."""
     of = _made_up(scale, name, _divisor(name, scale.judged_requests))
     fp, rw = _around(scale, WHOLE_BEST[name])
     paper, measured = (Case(line, INITIAL_PERCENT, op_fcl(line)) for line in OURS)
-    near = _with_cases(of, NEAR, [*fp, *rw, paper, measured])
-    return replace(_with_cases(of, JUDGED, [fp[0], rw[0], paper]), seeds=scale.seeds), near
+    yield replace(_with_cases(of, JUDGED, [fp[0], rw[0], paper]), seeds=scale.seeds)
+    yield _with_cases(of, NEAR, [*fp, *rw, paper, measured])
+    if name in RULED:
+        yield _by_cause(of, RULES, WHOLE_BEST[name][0], "rules")
 
 
 def _around(scale: Scale, best: tuple[int, int]) -> tuple[list[Case], list[Case]]:
@@ -401,6 +403,7 @@ def _by_period(scale: Scale, of: Experiment) -> Experiment:
     return _with_cases(of, BY_PERIOD, cases)
 
 
+_OF_RESIZING = ("hybrid.scheme", "hybrid.resizing", "hybrid.resize_pages")
 _MEASURED, _SLOWER, _FINER = op_fcl(MEASURED), {"replay.time_scale": 4.0}, {"hybrid.segment": 0.25}
 CAUSES: dict[str, dict[str, dict[str, Any]]] = {
     "search": {
@@ -433,11 +436,17 @@ CAUSES: dict[str, dict[str, dict[str, Any]]] = {
 """Changes that may explain what OP-FCL does; numbers for a segment, a period or requests are those of the usual one."""
 
 
-def _by_cause(of: Experiment) -> Experiment:
+RULED = ("home",)
+"""The workloads under which what resizing gives up decides, at the paper's size."""
+RULES = {title: CAUSES["home"][title] for title in ("as it is", "steady, one page a request", "no request waits")}
+"""Other readings of who waits for what resizing gives up, or for any destage."""
+
+
+def _by_cause(of: Experiment, causes: Mapping[str, Mapping[str, Any]], share: int, kind: str = "causes") -> Experiment:
     """Return OP-FCL with each change, at 0, beside FP-FCL at its best share with the same change."""
     values, cases = of.scenario.to_dict(), []
     segment_bytes, _ = quantity(values["hybrid"]["segment"])
-    for title, changes in CAUSES[of.name].items():
+    for title, changes in causes.items():
         change = dict(changes)
         if times := change.get("hybrid.segment"):
             change["hybrid.segment"] = f"{int(segment_bytes * times) // 4096 * 4096}B"
@@ -446,9 +455,9 @@ def _by_cause(of: Experiment) -> Experiment:
         if times := change.get("workload.synthetic.requests"):
             change["workload.synthetic.requests"] = round(values["workload"]["synthetic"]["requests"] * times)
         cases.append(Case(title, 0, {**op_fcl(), **change}))
-        change.pop("hybrid.scheme", None)
-        cases.append(fixed_share(title, "fp-fcl", BEST[of.name][0], change))
-    return _with_cases(of, "causes", cases)
+        fixed = {key: value for key, value in change.items() if key not in _OF_RESIZING}
+        cases.append(fixed_share(title, "fp-fcl", share, fixed))
+    return _with_cases(of, kind, cases)
 
 
 def _on_another(of: Experiment, kind: str, changes: Mapping[str, Any]) -> Experiment:

@@ -75,6 +75,7 @@ LAMBDAS = (1, 4, 7, 10, 11, 13, 15)
 """The weights of a zombie that are compared."""
 LIVES_GIB = (1024, 256, 128, 64, 50, 32, 16, 8)
 """The live flash under buffers of 128 MiB and 1 GiB."""
+READ_TITLES = ("30 % reads", "30 % reads, three active blocks")
 VARIANTS: dict[str, Mapping[str, Any]] = {
     "main set-up": {},
     "three active blocks": {_BLOCKS: LAYOUTS[THREE]},
@@ -91,7 +92,8 @@ VARIANTS: dict[str, Mapping[str, Any]] = {
     "PT-LRU in the device": {"cache.policy": "pt-lru"},
     "BPLRU in the device": {"cache.policy": "bplru"},
     "4 GiB in the host": {"host_buffer.size": 4.0},
-    "30 % reads": {"workload.synthetic.read_share": "30%"},
+    READ_TITLES[0]: {"workload.synthetic.read_share": "30%"},
+    READ_TITLES[1]: {"workload.synthetic.read_share": "30%", _BLOCKS: LAYOUTS[THREE]},
 }
 """What may matter: changes to the main set-up, one at a time; numbers are factors of its own."""
 VARIANT_TITLES = tuple(VARIANTS)

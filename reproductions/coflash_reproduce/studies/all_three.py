@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, replace
+from itertools import combinations, product
 from typing import Any
 
 from coflash.demo import find_trace
@@ -22,6 +22,14 @@ KNOWLEDGE, TIERS = "knowledge", "tiers"
 """All memories are there, and a part is what GC knows of one, or how flash is divided; or the memory is a part, too."""
 ZIPF, PGBENCH = "zipf", "pgbench"
 WORKLOADS = {ZIPF: "Zipf 1.0, half reads", PGBENCH: "pgbench (trace)"}
+CACHING, MEMORIES, BUFFERS = (70, 80, 90, 95), ("2MiB", "4MiB", "16MiB"), ("512KiB", "2MiB")
+"""The law: shares of the flash for caching, in %, sizes of the cache in NVM and of the write buffer before 128 MiB."""
+LAW = {f"law {nvm} {buffer}": [nvm, buffer] for buffer in BUFFERS for nvm in MEMORIES}
+NAMED = [f"law {nvm} {BUFFERS[-1]}" for nvm in MEMORIES]
+"""The experiments of the law, and those of its figure."""
+UNKNOWN, KNOWN = "nothing known", "both known"
+HALF = (0.4, 0.6)
+"""What is called half of a bill."""
 LEAST = 0.05
 """The least relative saving that counts as one."""
 
@@ -33,6 +41,8 @@ class Scale:
     requests: int
     seeds: int
     with_trace: bool = True
+    rounds: int = 3
+    """The requests of the law over those of the rest; the first part of them is not counted."""
 
 
 SCALES = {"quick": Scale(120_000, 2, with_trace=False), "full": Scale(240_000, 3)}
@@ -42,6 +52,11 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
     """Return the experiments: each set of parts on each workload."""
     scale, cases = SCALES[scale_name], tuple(_cases())
     found = [Experiment(ZIPF, WORKLOADS[ZIPF], _generated(scale), cases, seeds=scale.seeds)]
+    longer = _generated(replace(scale, requests=scale.rounds * scale.requests))
+    for name, (nvm, buffer) in LAW.items():
+        device = longer.with_({"cache.size": nvm, "host_buffer.size": buffer})
+        title = f"cache {nvm}, buffer {buffer}"
+        found.append(Experiment(name, title, device, tuple(_law(scale)), seeds=scale.seeds))
     if scale.with_trace:
         trace = (str(find_trace()),)
         found.append(Experiment(PGBENCH, WORKLOADS[PGBENCH], _traced(), cases, trace, seeds=1))  # nothing draws by it
@@ -58,6 +73,15 @@ def _cases() -> Iterator[Case]:
                 missing = {"host_buffer.size": BUFFER, "cache.size": NVM}
                 changes |= {key: "0B" for key, part in missing.items() if part not in parts}
             yield Case(line, place, changes)
+
+
+def _law(scale: Scale) -> Iterator[Case]:
+    """Yield each division of the flash with and without knowledge, whole and up to where counting begins."""
+    for share, known, begin in product((*CACHING, 0), (UNKNOWN, KNOWN), (True, False)):
+        scheme = {"name": "fp-fcl", "caching": f"{share}%"} if share else "op-fcl"
+        changes: dict[str, Any] = {"hybrid.scheme": scheme, "cooperation": "none" if known == UNKNOWN else "cdm-hgc"}
+        changes |= {"workload.requests_max": scale.requests} if begin else {}
+        yield Case(f"{known}, begin" if begin else known, share, changes)
 
 
 def _device(blocks: int, buffer: str, cache: str, segment: str) -> Scenario:

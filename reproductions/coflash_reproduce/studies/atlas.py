@@ -1,173 +1,279 @@
-"""The atlas: what GC may do with a valid page, and when which answer pays."""
+"""The atlas: what knowledge of a cache, the order of eviction and the bytes of the cache save, each by itself."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
+from pathlib import Path
 from typing import Any
 
-from coflash import palette
 from coflash.demo import find_trace
-from coflash.measures.measure import MEASURES
-from coflash.quantity import parsed
+from coflash.measures.measure import WAF_HOST
+from coflash.policies import policies
+from coflash.results.differences import difference
 from coflash.results.estimate import estimate
 from coflash.runs.run import fewest_programs
-from coflash.scenario import Scenario, leaf
-from coflash.sweep.advise import left_of
-from coflash.sweep.answers import DEVICE, Answer
+from coflash.scenario import Scenario
+from coflash.sweep.goal import goals
+from coflash.sweep.sized import PRICES
+from coflash.trace import info
 from coflash_reproduce.declare import study
-from coflash_reproduce.paper import Case, Experiment, Run, spread
-from coflash_reproduce.study import asked, four_dies
+from coflash_reproduce.paper import Case, Experiment, Run
+from coflash_reproduce.study import four_dies
 
-NONE, OVERWRITES, CDM, COST = "none", "cdm-overwrites", "cdm", "expected-cost"
-FIRST, CDM_FIRST = "clean first", "cdm with clean first"
-CONSISTENT = Answer("cdm-consistent", (("cooperation.name", "cdm-consistent"),))
-ANSWERS = {one.name: one for one in (*DEVICE, CONSISTENT) if not one.is_step}
-SHORT = {
+NONE, OVERWRITES, DROP, BOTH, MOVING, COST = "none", "overwrites", "drop", "both", "moving in", "expected cost"
+SCHEMES = {
     NONE: "none",
-    FIRST: "first",
-    OVERWRITES: "overwrites",
-    "cdm-removable": "removable",
-    CDM: "cdm",
-    CDM_FIRST: "cdm, first",
-    "move-in": "move in",
-    COST: "cost",
+    OVERWRITES: "cdm-overwrites",
+    DROP: "cdm-removable",
+    BOTH: "cdm",
+    MOVING: "move-in",
+    COST: "expected-cost",
 }
-"""The answers, those that take less memory first; where two are alike, the first one has the cell."""
-SGC = "sgc"
-SHADOWS = (NONE, "hgc", SGC)
-"""The answers of ShadowGC, for volatile memories of the same size in the host and in the device."""
+"""What garbage collection knows, and the scheme of that name."""
+IN_HOST = (NONE, OVERWRITES, DROP, BOTH)
+"""What it can know of a cache in the host: nothing moves pages over the link."""
+LRU, FIRST, TINY, FIFO = "LRU", "clean first", "W-TinyLFU", "S3-FIFO"
+EVICTIONS: Mapping[str, Any] = {
+    LRU: "lru",
+    FIRST: {"name": "cflru", "window": "100%"},
+    TINY: "w-tinylfu",
+    FIFO: "s3-fifo",
+    "2Q": "2q",
+    "SIEVE": "sieve",
+}
+KNOWN, ORDERS = tuple(SCHEMES), tuple(EVICTIONS)
+MARKS = dict(zip(ORDERS, ("LRU", "first", "Tiny", "S3", "2Q", "SIEVE"), strict=True))
+"""The orders of eviction, in few letters."""
+SOME, FEW = (NONE, OVERWRITES, BOTH, COST), (LRU, FIRST, TINY, FIFO)
+"""The knowledge and the orders of eviction that are run where not all are."""
+ZIPF = "Zipf 0.9"
 SKEWS: Mapping[str, Any] = {
     "uniform": "uniform",
-    **{f"Zipf {exponent}": {"name": "zipf", "exponent": exponent} for exponent in (0.7, 0.9, 1.1)},
+    **{f"Zipf {exponent}": {"name": "zipf", "exponent": exponent} for exponent in (0.9, 1.1)},
 }
-BASE, READS, SPARE = "half reads, 12 % spare", "no reads", "28 % spare"
-QUARTER, FOURFOLD = SIZES = ("blocks a quarter as large", "blocks four times as large")
-PANELS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    BASE: ("50%", {}),
-    READS: ("0%", {}),
-    SPARE: ("50%", {"ftl.spare.share": "28%"}),
-    "dac": ("50%", {"ftl.placement": "dac"}),
-    "sepbit": ("50%", {"ftl.placement": "sepbit"}),
-    QUARTER: ("50%", {"flash.pages_per_block": 4, "flash.blocks_per_plane": 4096, "gc.low_mark": 32}),
-    FOURFOLD: ("50%", {"flash.pages_per_block": 64, "flash.blocks_per_plane": 256, "gc.low_mark": 2}),
-}
-"""Panels of the map: the share of reads, and what is unlike the first one."""
-WITH_FORM = (BASE, READS, SPARE)
-"""The panels of which the closed form says something."""
-CACHES = (0.1, 1, 5, 10, 20)
-DRIVES = ("7450-max", "cm7-r", "p5520", "pe8110", "pm9a3", "pm9d3a-drive-a", "wd")
-ZIPF, JESD, PGBENCH = "Zipf 0.9, half reads", "JESD219", "pgbench (trace)"
-WORKLOADS = (ZIPF, JESD, PGBENCH)
-ALIKE, THEORY, PAYS, KEPT = 0.02, 0.1, 0.1, 0.75
-TAILS = MEASURES["response_ns.all.p99_9"]
-JOULES = {"page_read": 3700, "page_program": 4100, "block_erase": 100}
-"""Nanojoules of flash for a page of 4 KiB, an erase shared by the pages of its block."""
-
-
-def _name(*parts: str) -> str:
-    return "-".join(part.replace(",", "").replace(" ", "-").replace("%", "percent") for part in parts)
-
-
-def _buffered(drive: str) -> str:
-    return f"{drive}, volatile"
-
-
-PLACES = {
-    **{_name(panel, skew): ["map", panel, skew] for panel in PANELS for skew in SKEWS},
-    **{_name(drive, workload): ["drive", drive, workload] for drive in DRIVES for workload in WORKLOADS},
-    **{_name(_buffered(drive), workload): ["volatile", drive, workload] for drive in DRIVES for workload in WORKLOADS},
-}
-"""What each experiment is of: the map or a drive, its panel or drive, and its skew or workload."""
+MIB, SPARE, CACHE = 112, 12, 5
+"""The device: what it exports, in MiB; its spare space and its cache, in % of that."""
+CACHES = (1, CACHE, 20)
+SPARES = (7, SPARE, 20, 28, 45, 70, 110, 160, 200)
+DEVICES = (7, SPARE, 28)
+"""Spare spaces, in %, of devices without cooperation, and of those with it."""
+READS, SHARES = (0, 50, 80, 95), (5, 20, 50)
+"""Shares of reads, and caches, in %, over which the drop alone is looked at."""
+LARGER = "four times the device"
+DRIVES = {f"{drive} (drive)": drive for drive in ("pm9a3", "wd")}
+ALIKE = 0.02
+"""The tolerance: a change of programs that is no larger is called none."""
+HITS = 0.01
+"""The same for the share of reads that the cache serves."""
+RATIO = 3 / 0.08
+"""The price of a byte of cache over that of a byte of flash, as `coflash size` assumes them for TLC."""
+JOULES = {"page_read": 3700, "page_program": 4100, "block_erase": 1600}
+"""Nanojoules of flash for a page of 4 KiB, and for a block of 16."""
+ZONES = [{"traffic": f"{30 if part else 40}%", "space": f"{space}%"} for part, space in enumerate((1, 9, 90))]
+"""Zones with about the shares of Zipf 0.9: the first is the hottest."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The size of the experiments."""
+    """The size of the experiments; those with several seeds are the factorial's with a cache of 5 %."""
 
-    requests: int
-    caches: tuple[float, ...]
-    drives: tuple[str, ...]
-    workloads: tuple[str, ...]
+    writes: int
+    """The pages that the host writes, but for traces."""
+    skews: tuple[str, ...]
+    axes: tuple[str, ...]
+    """The conditions; all where none is named."""
     seeds: int
-    """The runs of each case on drives; the map has one."""
 
 
 SCALES = {
-    "quick": Scale(60_000, (1, 5, 20), DRIVES[4:5], WORKLOADS[:2], 1),
-    "full": Scale(200_000, CACHES, DRIVES, WORKLOADS, 3),
+    "quick": Scale(50_000, ("uniform", ZIPF), ("the hot set moves", "reads to other pages"), 1),
+    "full": Scale(100_000, tuple(SKEWS), (), 3),
 }
 
 
-def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
-    """Return the experiments: the map's, each a skew of a panel, and each workload on each drive."""
+def _requests(writes: int, reads: int) -> int:
+    return writes * 100 // (100 - reads)
+
+
+def _generated(generator: Any, writes: int, reads: int = 50, **keys: Any) -> dict[str, Any]:
+    own = {"generator": generator, "requests": _requests(writes, reads), "read_share": f"{reads}%"}
+    return {"remap": "none", "synthetic": {**own, **keys}}
+
+
+def _apart(writes: int, order: int) -> dict[str, Any]:
+    """Return reads and writes side by side: to pages that are as popular (1), or least so (-1), or by chance (0)."""
+    tenants = []
+    for name, reads in (("reads", "100%"), ("writes", "0%")):
+        zones = ZONES[::-1] if order < 0 and name == "reads" else ZONES
+        generator = {"name": "hot-cold", "zones": zones, "scattered": order == 0}
+        part = {"generator": generator, "requests": writes, "read_share": reads}
+        tenants.append({"name": name, "offset": "0%", "space": "100%", "synthetic": part})
+    return {"remap": "none", "tenants": tenants}
+
+
+def _phases(writes: int, flood: bool) -> dict[str, Any]:
+    """Return phases: the hot set is another one in each, or is the same but for floods of sequential writes."""
+    phases = []
+    for phase in range(8):
+        part = _generated(SKEWS[ZIPF if flood else "Zipf 1.1"], writes // 8)["synthetic"]
+        if flood:
+            part["generator"] = {**part["generator"], "scattered": False}  # the same pages in each phase
+            more = {"generator": "sequential", "requests": writes // 20, "read_share": "0%"}
+            phases.append({"name": f"flood {phase}", "offset": "50%", "synthetic": more})
+        phases.append({"name": f"phase {phase}", "offset": "0%", "synthetic": part})
+    return {"remap": "none", "phases": phases}
+
+
+def _axes(writes: int) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    """Return the conditions: what is unlike the first one, its workload and its keys."""
+    zipf = SKEWS[ZIPF]
+    base = _generated(zipf, writes)
+    open_loop = {"mode": "open"}
+    found: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+        "half reads, Zipf 0.9": (base, {}),
+        **{f"{reads} % reads": (_generated(zipf, writes, reads), {}) for reads in (0, 80, 95)},
+        "reads to the same pages": (_apart(writes, 1), {}),
+        "reads to other pages": (_apart(writes, 0), {}),
+        "reads to pages seldom written": (_apart(writes, -1), {}),
+        "the hot set moves": (_phases(writes, flood=False), {}),
+        "floods": (_phases(writes, flood=True), {}),
+        "JESD219": ({"remap": "none", "preset": {"name": "jesd219-enterprise", "requests": writes}}, {}),
+        "28 % spare": (base, {"ftl.spare.share": "28%"}),
+        "sepbit": (base, {"ftl.placement": "sepbit"}),
+        LARGER: (_generated(zipf, 4 * writes), {"flash.exported": f"{4 * MIB}MiB"}),
+    }
+    for load, gap in LOADS.items():
+        arrival = {"name": "poisson", "mean": gap}
+        found[f"{load} % of the load"] = (_generated(zipf, writes, arrival=arrival), {"replay": open_loop})
+    return found
+
+
+LOADS = {50: "266us", 80: "166us"}
+"""Loads, in % of the requests a second that `none` with LRU answers in a closed loop, and the gaps of requests."""
+
+
+@cache
+def _device() -> Scenario:
+    """Return a small device with one pool of superblocks, in the steady state of its workload, caches included."""
+    keys = {"flash.exported": f"{MIB}MiB", "flash.pages_per_block": 16, "ftl.pools": "device", "gc.low_mark": 8}
+    warm = {"precondition.until_steady": True, "precondition.through_caches": True}
+    energy = {f"energy.{key}": f"{each}nJ" for key, each in JOULES.items()}
+    spare = {"ftl.spare.share": f"{SPARE}%", "cache.size": f"{CACHE}%"}
+    return four_dies(1024).with_({**keys, **warm, **energy, **spare, "name": "atlas"})
+
+
+def _with(workload: Mapping[str, Any], changes: Mapping[str, Any], device: Scenario | None = None) -> Scenario:
+    values = (device or _device()).with_(changes).to_dict()
+    return Scenario.from_dict({**values, "workload": dict(workload)})
+
+
+def _changes(knowledge: str, eviction: str) -> dict[str, Any]:
+    scheme: dict[str, Any] = {"name": SCHEMES[knowledge]}
+    if knowledge in (DROP, BOTH, MOVING):
+        scheme |= {"removable_weight": 1.0, "rewrite_stream": "gc"}
+    return {"cooperation": scheme, "cache.policy": EVICTIONS[eviction]}
+
+
+def _cases(
+    known: Iterable[str], evictions: Iterable[str], size: float = CACHE, at: float | None = None, **changes: Any
+) -> tuple[Case, ...]:
+    """Return cases with a cache of a size in %; their place is that size, or another one beside which it is named."""
+    changes, place = {"cache.size": f"{size}%", **changes}, size if at is None else at
+    named = () if at is None else (f"{size}",)
+    pairs = product(known, evictions)
+    return tuple(Case(", ".join((*pair, *named)), place, {**_changes(*pair), **changes}) for pair in pairs)
+
+
+def _in_host(scenario: Scenario) -> Scenario:
+    """Return a device whose cache is the host's, which begins empty."""
+    return scenario.with_({"precondition.through_caches": False, "cache.placement": "host"})
+
+
+def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, ...]:
+    """Return the experiments: the factorial by place, skew and cache; the axes; the spare space; the drop."""
     scale, found = SCALES[scale_name], []
-    for panel, (reads, changes) in PANELS.items():
-        for skew, generator in SKEWS.items():
-            device = asked(_small().with_(changes), generator, scale.requests, reads)
-            caches = (5.0,) if panel in SIZES else scale.caches
-            cases = tuple(Case(name, at, _changes(name, at, device)) for at in caches for name in SHORT)
-            found.append(Experiment(_name(panel, skew), f"{panel}, {skew}", device, cases))
-    for workload in scale.workloads:
-        for drive in scale.drives:
-            trace = (str(find_trace()),) if workload == PGBENCH else ()
-            device = _drive(drive, workload, scale.requests)
-            cases, title = tuple(Case(name, 5, _changes(name, 5, device)) for name in SHORT), f"{drive}, {workload}"
-            found.append(Experiment(_name(drive, workload), title, device, cases, trace, seeds=scale.seeds))
-            name, device = _name(_buffered(drive), workload), _buffers(device)
-            able = tuple(Case(one, 5, _changes(one, 5, device)) for one in SHADOWS if not ANSWERS[one].refused(device))
-            found.append(Experiment(name, f"{title}, volatile memories", device, able, trace, seeds=scale.seeds))
+    for skew in scale.skews:
+        base = _with(_generated(SKEWS[skew], scale.writes), {})
+        for size in CACHES:
+            cases, title = _cases(SCHEMES, EVICTIONS, size), f"{skew}, cache {size} %"
+            seeds = scale.seeds if size == CACHE else 1
+            found.append(Experiment(f"device {skew} {size}", title, base, cases, seeds=seeds))
+        longer = _in_host(_with(_generated(SKEWS[skew], 2 * scale.writes), {}))
+        cases, title = _cases(IN_HOST, FEW), f"{skew}, cache {CACHE} %, in the host"
+        found.append(Experiment(f"host {skew} {CACHE}", title, longer, cases))
+        found.append(Experiment(f"spare {skew}", skew, base, tuple(_by_spare())))
+        found.append(Experiment(f"baseline {skew}", skew, base, _baselines()))
+    for skew, reads in product(("uniform", ZIPF), READS):
+        device = _with(_generated(SKEWS[skew], scale.writes, reads), {})
+        cases = tuple(case for at in SHARES for case in _cases(IN_HOST, (LRU,), at))
+        found.append(Experiment(f"drop {skew} {reads}", f"{skew}, {reads} % reads", device, cases))
+    conditions = {
+        name: _with(*each) for name, each in _axes(scale.writes).items() if name in scale.axes or not scale.axes
+    }
+    if not scale.axes:
+        conditions |= {name: _drive(drive, scale.writes) for name, drive in DRIVES.items()}
+    cases, slow = _cases(SOME, FEW), _cases((NONE, OVERWRITES, COST), (LRU, FIRST, TINY))
+    for name, device in conditions.items():
+        found.append(Experiment(f"axis {name}", name, device, slow if name in (LARGER, *DRIVES) else cases))
+    for trace in (str(find_trace()), *traces) if not scale.axes else traces:
+        name = f"{Path(trace).name.partition('.')[0]} (trace)"
+        found.append(Experiment(f"axis {name}", name, _for_trace(trace), slow, (trace,)))
     return tuple(found)
 
 
-def _changes(name: str, cache: float, device: Scenario) -> dict[str, Any]:
-    fast = {"timing.page_program_fast": _half(device)} if name in SHADOWS[1:] else {}
-    own = {one[0]: leaf(device.set([one]).to_dict(), one[0].split(".")) for one in ANSWERS[name].on(device)}
-    return {"cache.size": f"{cache}%", **fast, **own}
+def _by_spare() -> Iterable[Case]:
+    """Yield devices by their spare space: without cooperation, and on fewer of them with it."""
+    for at in SPARES:
+        spare = {"ftl.spare.share": f"{at}%"}
+        yield Case(f"{NONE}, no cache, 0", at, {"cooperation": "none", "cache.size": "0B", **spare})
+        for size in (1, CACHE):
+            yield from _cases((NONE,), (LRU, TINY), size, at, **spare)
+        for size in CACHES if at in DEVICES else ():
+            yield from _cases((OVERWRITES, COST), (FIRST, TINY), size, at, **spare)
 
 
-def _small() -> Scenario:
-    """Return a device of 256 MiB with one pool of superblocks."""
-    keys = {"flash.pages_per_block": 16, "ftl.pools": "device", "gc.low_mark": 8, "ftl.spare.share": "12%"}
-    return four_dies(1024).with_({**keys, "precondition.until_steady": True, "name": "atlas"})
+def _baselines() -> tuple[Case, ...]:
+    """Return what the same bytes, dollars or memory buy in place of cooperation, and a plain write buffer."""
+    no_cache = {"cooperation": "none", "cache.size": "0B"}
+    tiny = _changes(NONE, TINY)
+    rows: dict[str, dict[str, Any]] = {
+        "no cache": no_cache,
+        "the same bytes as spare space": {**no_cache, "ftl.spare.share": f"{SPARE + CACHE}%"},
+        "the same dollars as spare space": {**no_cache, "ftl.spare.share": f"{SPARE + CACHE * RATIO:g}%"},
+        "a cache of 1 %, the rest of the dollars as spare space": {
+            **tiny,
+            "cache.size": "1%",
+            "ftl.spare.share": f"{SPARE + (CACHE - 1) * RATIO:g}%",
+        },
+        "a plain write buffer, two maps": {**_changes(NONE, LRU), "cache.read_allocate": False},
+        "a plain write buffer, one map": {**_changes(OVERWRITES, LRU), "cache.read_allocate": False},
+        "the memory of one map as cache": {**tiny, "cache.size": f"{CACHE + 0.1}%"},
+        "the memory of expected cost as cache, one map": {
+            **_changes(OVERWRITES, TINY),
+            "cache.size": f"{CACHE + 0.3}%",
+        },
+    }
+    return tuple(Case(name, 0, changes) for name, changes in rows.items())
 
 
-def _drive(name: str, workload: str, requests: int) -> Scenario:
-    """Return a calibrated drive, with a workload in place of its own; for the trace as large as the trace touches."""
+def _drive(name: str, writes: int) -> Scenario:
+    """Return a calibrated drive, as small as it was calibrated, with a workload in place of its own."""
     values = Scenario.load(name).to_dict()
-    values["workload"] = {"remap": "none"}
-    if workload == PGBENCH:
-        values["workload"] = {"remap": "dense"}
-        del values["flash"]["blocks_per_plane"]  # which follows
-        values["flash"]["exported"] = "1531200KiB"
-    elif workload == JESD:
-        values["workload"]["preset"] = {"name": "jesd219-enterprise", "requests": requests}
-    else:
-        values["workload"]["synthetic"] = {"generator": SKEWS["Zipf 0.9"], "requests": requests, "read_share": "50%"}
-    values["cooperation"] = {"name": "cdm", "removable_weight": 1.0, "rewrite_stream": "gc"}
-    values["replay"] = {"mode": "closed", "queue_depth": 8}
-    pages = {"block_erase": values["flash"]["pages_per_block"]}
-    values["energy"] = {key: f"{each * pages.get(key, 1)}nJ" for key, each in JOULES.items()}
-    fill = "random" if workload == PGBENCH else "sequential"  # what a seed varies of a recorded trace
-    return Scenario.from_dict(values).with_({"precondition.until_steady": True, "precondition.fill": fill})
+    values["workload"], values["replay"] = _generated(SKEWS[ZIPF], writes), {"mode": "closed", "queue_depth": 8}
+    warm = {"precondition.until_steady": True, "precondition.through_caches": True, "cache.size": f"{CACHE}%"}
+    return Scenario.from_dict(values).with_(warm)
 
 
-def _buffers(drive: Scenario) -> Scenario:
-    """Return a drive with ShadowGC's memories, and the blocks that GC needs to fill two at once."""
-    own = drive.to_dict()["gc"]
-    marks = {"gc.low_mark": max(2, own["low_mark"])}
-    if "mark" in own["mode"]:
-        marks["gc.mode.mark"] = max(3, own["mode"]["mark"])
-    return drive.with_(
-        {"cache.size": "5%", "cache.volatile": True, "host_buffer.size": "5%", "cooperation": NONE, **marks}
+def _for_trace(trace: str) -> Scenario:
+    """Return a device as large as a trace touches."""
+    about = info(trace)
+    room = int((about.footprint_pages or 0) * 1.04) * about.page_bytes
+    return _with(
+        {"remap": "dense"}, {"flash.exported": f"{room}B", "flash.pages_per_block": 64, "replay.mode": "closed"}
     )
-
-
-def _half(device: Scenario) -> str:
-    """Return the time of a fast program: half that of another, as for ShadowGC."""
-    time, _ = parsed(device.to_dict()["timing"]["page_program"]) or (0.0, "")
-    return f"{time / 2:.0f}ns"
 
 
 @cache
@@ -177,55 +283,26 @@ def _bound(scenario: Scenario, trace: tuple[str, ...]) -> float:
 
 def bound_of(run: Run) -> float:
     """Return the WAF below which no cooperation goes with the caches of a run, the future known."""
-    trace = run.experiment.trace  # the same for all seeds
-    return _bound(run.scenario.with_({"seed": 1}) if trace else run.scenario, trace)
+    return _bound(run.scenario.with_({"seed": 1}) if run.experiment.trace else run.scenario, run.experiment.trace)
 
 
-def closed_form(run: Run) -> float:
-    """Return what the closed form leaves, with the mean of dirty pages by the shares of pages that leave dirty."""
-    cache = run.document["metrics"]["cache"]
-    gone = cache["dirty_evictions_pages"] + cache["clean_evictions_pages"]
-    dirty = cache["capacity_pages"] * cache["dirty_evictions_pages"] / gone if gone else 0.0
-    return left_of(run.scenario, _live(run), dirty) or 0.0
+def begins_empty(run: Run) -> bool:
+    """Return whether the cache of a run begins empty, so that what is dirty at its end was never charged."""
+    return not run.scenario.to_dict()["precondition"].get("through_caches")
 
 
-def _live(run: Run) -> int:
-    return int(run.document["workload"]["logical_bytes"]) // 4096
+def dollars(run: Run) -> float:
+    """Return the price of a run's device at the prices of `coflash size`, for a GiB that it exports."""
+    (cost,) = goals(None, None, PRICES)
+    exported = float(run.document["workload"]["logical_bytes"])
+    return (cost.value([run.metrics], run.scenario) or 0.0) * 2**30 / exported
 
 
-def pays_from(panel: str, run: Run) -> str:
-    """Say from which cache on, in % of the footprint, the closed form saves enough to pay under uniform writes."""
-    live, dirty = _live(run), 1 - float(PANELS[panel][0].rstrip("%")) / 100
-    tried = (step / 20 for step in range(1, 400)) if panel in WITH_FORM else ()
-    pays = (at for at in tried if (left_of(run.scenario, live, live * dirty * at / 100) or 1) <= 1 - PAYS)
-    return next((f"; uniform writes pay from {at:.2g} %" for at in pays), "")
-
-
-def refused(answer: str, run: Run) -> str:
-    """Say why the device of a run cannot have an answer."""
-    return ANSWERS[answer].refused(run.scenario)
-
-
-def declared(answer: str) -> str:
-    """Return the memory that the scheme of an answer declares."""
-    return ANSWERS[answer].declared
-
-
-def memory_share(answer: str, run: Run) -> float:
-    """Return that memory as a share of the capacity of a run's device."""
-    result = run.result()
-    return float((ANSWERS[answer].memory_bytes(result) or 0) / result.workload["logical_bytes"])
-
-
-def is_timed(run: Run) -> bool:
-    """Return whether a drive was calibrated with response times."""
-    return not any("without latencies" in limit for limit in run.scenario.to_dict()["limits"])
-
-
-def tail_of(values: list[float]) -> str:
-    """Show a mean of tails, whose values are the ends of bins."""
-    mean = estimate(values)
-    return spread(mean.widened(TAILS.bin_width * (mean.mean or 0.0)) if mean.half_width else mean, TAILS.unit)
+def over_slices(base: Run, run: Run) -> list[float]:
+    """Return the ends of the interval of what a run saves of another one's programs, over slices of its requests."""
+    found = difference(WAF_HOST, (base.result(),), (run.result(),))
+    between = found.over_slices if found else None
+    return [-each / base.read(WAF_HOST) for each in (between.high, between.low)] if between else []
 
 
 def half_width(values: list[float]) -> float:
@@ -233,8 +310,18 @@ def half_width(values: list[float]) -> float:
     return estimate(values).half_width or 0.0
 
 
+def declared(knowledge: str) -> str:
+    """Return the memory that a scheme declares."""
+    named = (one for of in policies() for one in of.policies if one.name == SCHEMES[knowledge])
+    return next((one.needs for one in named if one.needs), "nothing")
+
+
 COLOURS = {
-    NONE: "#e4e4e4",
-    **{name: palette.LINES[place % len(palette.LINES)] for place, name in enumerate([*SHORT][1:])},
+    "more": "#e07000",
+    "alike": "#d8d8d8",
+    "2 to 15 % less": "#8fc4f0",
+    "15 to 30 % less": "#3f8fe0",
+    "30 to 45 % less": "#0050c0",
+    "more than 45 % less": "#001a70",
 }
 STUDY = study(globals())

@@ -102,21 +102,23 @@ def _cases(caches: Iterable[float], unit: str, lines: Iterable[str]) -> tuple[Ca
 
 
 def _draw(runs: Runs) -> list[Chart]:
-    names, rows = STUDY.queries.rows("select row, title || ', ' || cache, line, waf, response from changes", runs)
+    """Draw the changes on the trace, and beside the generators' middle cache."""
+    names, rows = STUDY.queries.rows(
+        "select row, title || ', ' || cache, line, waf, response from changes where list_contains($DRAWN, line) and "
+        "(experiment = $PGBENCH or place = (select median(place) from changes where experiment <> $PGBENCH))",
+        runs,
+    )
     order = sorted({row for row, *_ in rows})
     places = {float(order.index(row)): place for row, place, *_ in rows}
     styles = {scheme: look._replace(dash=()) for scheme, look in looks(DRAWN).items()}
     return [
         lines(
-            [
-                {"x": order.index(row[0]), "y": row[at], "name": row[2], "part": order.index(row[0])}
-                for row in rows
-                if row[2] in DRAWN
-            ],
+            [{"x": order.index(row[0]), "y": row[at], "name": row[2], "part": order.index(row[0])} for row in rows],
             Axis("", ticks=places, words=True),
             Axis(f"{names[at]} against none", "share"),
             styles=styles,
-            inches=(7.5, 2.5),
+            by="weight, stream",
+            inches=(7.0, 2.5),
         )
         for at in (3, 4)
     ]

@@ -9,12 +9,14 @@ import numpy as np
 from coflash_reproduce.paper import Run
 from coflash_reproduce.paper import flash_pages as pages_of
 from coflash_reproduce.warp import workloads as its
-from coflash_reproduce.warp.streams import PAGES, Numbers
+from coflash_reproduce.warp.streams import PAGES, SECOND, TIMES_LARGER, Numbers
 
 NEAR = 0.05
 """A point is near if it deviates by at most this."""
-CURVES_FILE, WHOLE_FILE = (str(Path(__file__).with_name(f"{name}.csv")) for name in ("curves", "whole"))
-"""The published curves, and the table of sizes for the whole drive, of `--scale whole`."""
+CURVES_FILE, SECOND_FILE, WHOLE_FILE = (
+    str(Path(__file__).with_name(f"{name}.csv")) for name in ("curves", "second", "whole")
+)
+"""The published curves, those of a second drive, and the table of sizes for the whole drive, of `--scale whole`."""
 TIME_TITLES = tuple(its.TIMES)
 
 
@@ -37,7 +39,10 @@ def _course(run: Run) -> tuple[Numbers, Numbers]:
         series = run.result().series()
         programs = sum(np.cumsum(series[name], dtype=float) for name in series.columns if name.startswith("programs_"))
         host = np.cumsum(series["host_writes_pages"], dtype=float)
-        _COURSES[run.key] = host / (PAGES / divisor_of(run)), np.asarray(programs) / np.maximum(host, 1)
+        of_fill = PAGES / divisor_of(run)
+        if run.experiment.name in its.SECONDS:
+            of_fill *= TIMES_LARGER[SECOND] * 1024 / its.SECOND_PAGES
+        _COURSES[run.key] = host / of_fill, np.asarray(programs) / np.maximum(host, 1)
     return _COURSES[run.key]
 
 

@@ -6,7 +6,6 @@ own handle: the requests follow the log, quarter by quarter of a fill. Places ar
 
 from __future__ import annotations
 
-import csv
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,13 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coflash.files import atomic_write
+from coflash_reproduce.data import csv_beside
 
 EXPORTED_GIB = 224
 PAGES = EXPORTED_GIB * 2**18
 """The exported pages of the whole drive."""
-OWN, SHARED, NONE = "own", "shared", "none"
-HANDLES: Mapping[str, tuple[int, int, int]] = {OWN: (0, 2, 1), SHARED: (0, 0, 1), NONE: (0, 0, 0)}
+OWN, SHARED, NONE, SECOND = "own", "shared", "none", "second"
+HANDLES: Mapping[str, tuple[int, int, int]] = {OWN: (0, 2, 1), SHARED: (0, 0, 1), NONE: (0, 0, 0), SECOND: (0, 2, 1)}
 """The handles of the sequential stream, the one that overwrites it, and the one beside it."""
+TIMES_LARGER = {SECOND: 2}
+"""How many times as large the second drive is."""
 WORKLOADS = ("zipf 1.2", "zipf 2.2", "zoned")
 UNIFORM, QUIET = "uniform", "quiet"
 """Overwrites at even places, and no overwrites."""
@@ -61,12 +63,12 @@ class Row:
 def published() -> Mapping[tuple[str, str], tuple[Row, ...]]:
     """Return the published curves by workload and handles."""
     found: dict[tuple[str, str], list[Row]] = {}
-    with Path(__file__).with_name("curves.csv").open(encoding="utf-8") as file:
-        for of in csv.DictReader(file):
-            sides = {name: float(of[name]) / EXPORTED_GIB for name in of if name.startswith(("host", "media"))}
-            hosts, medias = (tuple(sides[f"{side}_{handle}"] for handle in range(3)) for side in ("host", "media"))
-            row = Row(float(of["fills"]), sides["host"], sides["media"], hosts, medias)  # type: ignore[arg-type]
-            found.setdefault((of["workload"], of["handles"]), []).append(row)
+    for of in (*csv_beside(__file__, "curves.csv"), *csv_beside(__file__, "second.csv")):
+        exported_gib = EXPORTED_GIB * TIMES_LARGER.get(of["handles"], 1)
+        sides = {name: float(of[name]) / exported_gib for name in of if name.startswith(("host", "media"))}
+        hosts, medias = (tuple(sides[f"{side}_{handle}"] for handle in range(3)) for side in ("host", "media"))
+        row = Row(float(of["fills"]), sides["host"], sides["media"], hosts, medias)  # type: ignore[arg-type]
+        found.setdefault((of["workload"], of["handles"]), []).append(row)
     return {key: tuple(rows) for key, rows in found.items()}
 
 
@@ -123,7 +125,7 @@ def requests(
     workload: str, handles: str, scale: int, fills: float, logged: bool = True, over_beside: float = 1.0
 ) -> Iterator[Numbers]:
     """Yield tables of page, pages and handle, in the order of the requests; the device is 1 / scale of the drive's."""
-    random, exported = np.random.default_rng(39), PAGES // scale
+    random, exported = np.random.default_rng(39), PAGES * TIMES_LARGER.get(handles, 1) // scale
     front = exported * 9 // 10 // _SEQUENTIAL * _SEQUENTIAL
     at, owed = 0, np.zeros(3)
     for written in mix(workload, handles, fills, logged, over_beside):

@@ -8,7 +8,18 @@ from typing import Any
 
 from coflash.scenario import Scenario
 from coflash_reproduce.paper import Case, Experiment, scenario_beside
-from coflash_reproduce.warp.streams import EXPORTED_GIB, NONE, OWN, SHARED, UNIFORM, WORKLOADS, jobs, passes, trace
+from coflash_reproduce.warp.streams import (
+    EXPORTED_GIB,
+    NONE,
+    OWN,
+    SECOND,
+    SHARED,
+    UNIFORM,
+    WORKLOADS,
+    jobs,
+    passes,
+    trace,
+)
 
 UNITS = 985
 EXPORTED_UNITS = EXPORTED_GIB * 4
@@ -29,6 +40,11 @@ CURVES = {
     for workload in WORKLOADS
     for handles in (OWN, SHARED, NONE)
 }
+SECONDS = {f"{SECOND}-{workload.replace(' ', '-')}": workload for workload in (*WORKLOADS, UNIFORM)}
+"""The workloads of a second drive, by their experiments."""
+SECOND_CURVES = tuple(SECONDS)
+SECOND_UNITS, SECOND_PAGES = 4086, 512
+"""Its units, of 128 MiB, and the pages of a block."""
 COUNTED = tuple(name for name, (_, handles) in CURVES.items() if handles != NONE)
 """The curves that are counted: those of which a log has the mix, but for the overwriting stream of a shared handle."""
 PROVISION = {5: "5 %", 7: "7 %", 10: "10 %", 14: "14 %"}
@@ -73,10 +89,10 @@ SCALES = {
 }
 
 
-def drive(divisor: int, units: int = UNITS) -> Scenario:
+def drive(divisor: int, units: int = UNITS, exported: int = EXPORTED_UNITS, pages: int = 1024) -> Scenario:
     """Return the drive with smaller units."""
-    share = int((1 - EXPORTED_UNITS / units) * 1e6) / 1e4
-    flash = {"flash.blocks_per_plane": units, "flash.pages_per_block": 1024 // divisor}
+    share = int((1 - exported / units) * 1e6) / 1e4
+    flash = {"flash.blocks_per_plane": units, "flash.pages_per_block": pages // divisor}
     ftl = {"ftl.spare.share": f"{share:.4f}%", "ftl.placement": placement(PERSISTENTLY)}
     return scenario_beside(__file__, "warp.toml").with_({**flash, **ftl})
 
@@ -111,9 +127,13 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
         return tuple(found)
     even = (trace(UNIFORM, OWN, scale.divisor, scale.fills),)
     found.append(Experiment(EVEN, "uniform, own", drive(scale.divisor), settled, even))
+    in_a_handle = {**_LAZY, "ftl.placement": placement(INITIALLY, idle="open", handles=7)}
+    for name, workload in SECONDS.items():
+        second = drive(scale.divisor, SECOND_UNITS, EXPORTED_UNITS * 4, SECOND_PAGES)
+        written = (trace(workload, SECOND, scale.divisor, scale.fills),)
+        found.append(Experiment(name, workload, second, (Case(INITIALLY, 0, in_a_handle),), written))
     for percent, said in PROVISION.items():
         units = round(EXPORTED_UNITS * (1 + percent / 100))
-        in_a_handle = {**_LAZY, "ftl.placement": placement(INITIALLY, idle="open", handles=7)}
         cases = (Case(INITIALLY, percent, in_a_handle), *(case(of, percent, of) for of in (IDLE, CALLER)))
         written = (trace("zoned", OWN, scale.divisor, 8, logged=False),)
         found.append(Experiment(f"{OP}-{percent}", said, drive(scale.divisor, units), cases, written))

@@ -11,45 +11,22 @@ use coflash_media::Side;
 use coflash_store::Info;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::{self, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 
 /// A description has the scenario.
 const ANSWER_BYTES: u64 = 128 << 10;
 
-/// The socket, in the folder of the device. The container's lock says that no other server uses it.
-pub(crate) struct Control {
-    lines: Lines,
-    path: PathBuf,
-}
-
-impl Control {
-    /// Listen; a device that is read-only may have no room for the socket, and goes without.
-    pub(crate) fn bind(folder: &Folder, is_read_only: bool) -> Result<Option<Self>, DeviceError> {
-        let path = folder.join("control");
-        let bind = || {
-            let lines = Lines::bind(&path)?;
-            fs::set_permissions(&path, Permissions::from_mode(0o600))?;
-            Ok(lines)
-        };
-        match bind() {
-            Ok(lines) => Ok(Some(Self { lines, path })),
-            Err(_) if is_read_only => Ok(None),
-            Err(problem) => Err(DeviceError::Io { path, problem }),
-        }
-    }
-
-    /// Run the commands that have come. It waits for no client.
-    pub(crate) fn serve(&mut self, disk: &Exported) {
-        self.lines.serve(|line| run(line, disk));
+/// Listen, in the folder of the device. A device that is read-only may have no room for the socket, and goes without.
+pub(crate) fn bind(folder: &Folder, is_read_only: bool) -> Result<Option<Lines>, DeviceError> {
+    match Lines::bind(&folder.join("control")) {
+        Err(_) if is_read_only => Ok(None),
+        bound => bound.map(Some).map_err(|problem| folder.io(problem)),
     }
 }
 
 /// Run a command; returns its answer.
-fn run(line: &str, disk: &Exported) -> String {
+pub(crate) fn run(line: &str, disk: &Exported) -> String {
     if line == "info" {
         let info = disk.machine().session().map(|(session, _)| session.store().info());
         return answer(info.ok_or_else(|| "its power could not be switched on again".to_owned()));
@@ -65,12 +42,6 @@ fn run(line: &str, disk: &Exported) -> String {
 
 fn answer<T: Serialize>(answer: Result<T, String>) -> String {
     serde_json::to_string(&answer).expect("it is plain data")
-}
-
-impl Drop for Control {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
-    }
 }
 
 /// Cut the power of a side of a device that another process serves. Returns what this took from clients.

@@ -38,9 +38,10 @@ struct Problems {
 
 /// A machine shared by connections. Requests are served one at a time, in order of arrival: the thread of a
 /// connection serves its own batch, so that no thread waits for another to wake up.
-pub(crate) struct Exported {
+pub struct Exported {
     machine: Mutex<Machine>,
-    pub(crate) connections: Connections,
+    /// The connections of its clients: their number, and its limit.
+    pub connections: Connections,
     shape: Shape,
     /// Answers that wait for their moment, if time is emulated.
     delayed: Option<Delayed>,
@@ -80,7 +81,8 @@ impl Exported {
     }
 
     /// Take the problems since the last call.
-    pub(crate) fn take_problems(&self) -> Vec<String> {
+    #[must_use]
+    pub fn take_problems(&self) -> Vec<String> {
         std::mem::take(&mut lock(&self.problems).new)
     }
 
@@ -144,8 +146,9 @@ impl Exported {
         Ok(loss)
     }
 
-    /// The load since the last call.
-    pub(crate) fn take_load(&self) -> Load {
+    /// The load since the last call, by the clock of the host.
+    #[must_use]
+    pub fn take_load(&self) -> Load {
         self.load.take(now())
     }
 
@@ -161,7 +164,7 @@ impl Exported {
         let mut synced = lock(&self.synced);
         if done.is_ok() && synced.elapsed() >= SYNC_INTERVAL {
             *synced = now();
-            done = session.sync_point().map_err(Failure::from);
+            done = session.store().sync_point().map_err(Failure::from);
         }
         self.after(&mut machine, done.err(), &[]);
         event
@@ -256,7 +259,7 @@ impl Export for Exported {
             }
         }
         // No request is answered before the host has the changes of all of them.
-        let written = session.write_out().map_err(Failure::from);
+        let written = session.store().write_out().map_err(Failure::from);
         let is_first = !was_refusing && session.refusal().is_some();
         let page_bytes = self.shape.preferred_bytes.into();
         let ranges = requests.iter().filter(|_| is_first).filter_map(|request| change(request, page_bytes));

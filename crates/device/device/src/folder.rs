@@ -77,25 +77,21 @@ pub(crate) struct MadeFolder {
 
 impl Folder {
     /// The folder at a path.
-    #[must_use]
     pub fn new(path: &Path) -> Self {
         Self(path.to_owned())
     }
 
     /// The file or folder of a name.
-    #[must_use]
     pub fn join(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
     /// The session of a number.
-    #[must_use]
     pub fn session(&self, number: u32) -> SessionFolder {
         SessionFolder(self.0.join("sessions").join(format!("{number:04}")))
     }
 
     /// Whether a device was made here.
-    #[must_use]
     pub fn has_device(&self) -> bool {
         self.0.join("metadata").exists()
     }
@@ -232,13 +228,11 @@ pub struct SessionFolder(PathBuf);
 
 impl SessionFolder {
     /// The folder at a path.
-    #[must_use]
     pub fn new(path: &Path) -> Self {
         Self(path.to_owned())
     }
 
     /// Its path.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }

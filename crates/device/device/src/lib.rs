@@ -53,6 +53,7 @@ mod twin;
 pub use coflash_media::Side;
 pub use coflash_nbd::Address;
 pub use control::cut;
+pub use export::Exported;
 pub use folder::{DeviceError, Folder, SessionEnd, SessionFolder};
 pub use info::{check, info};
 pub use live::Part;

@@ -1,8 +1,8 @@
 //! A socket for lines, each answered by one line. It waits for no client.
 
-use std::fs;
+use coflash_nbd::{Address, Listener};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 /// The longest line, in bytes.
@@ -12,28 +12,20 @@ const CLIENTS_MAX: usize = 64;
 
 /// The socket, and its clients with what they have sent of a line.
 pub(crate) struct Lines {
-    listener: UnixListener,
+    listener: Listener,
     clients: Vec<(UnixStream, Vec<u8>)>,
 }
 
 impl Lines {
-    /// Listen on a path; a socket of that name, left by another process, is replaced.
+    /// Listen on a path.
     pub(crate) fn bind(path: &Path) -> io::Result<Self> {
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let listener = UnixListener::bind(path)?;
-        listener.set_nonblocking(true)?;
-        Ok(Self { listener, clients: Vec::new() })
+        Ok(Self { listener: Listener::bind(&Address::Unix(path.to_owned()))?, clients: Vec::new() })
     }
 
     /// Answer the lines that have come.
     pub(crate) fn serve(&mut self, mut answer: impl FnMut(&str) -> String) {
-        while let Ok((stream, _)) = self.listener.accept() {
-            if stream.set_nonblocking(true).is_ok() {
-                self.clients.push((stream, Vec::new()));
-            }
+        while let Ok(socket) = self.listener.accept() {
+            self.clients.push((socket.into(), Vec::new()));
         }
         self.clients.drain(..self.clients.len().saturating_sub(CLIENTS_MAX));
         self.clients.retain_mut(|(stream, line)| {

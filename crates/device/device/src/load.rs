@@ -41,7 +41,6 @@ impl Interval {
 
 impl LoadMeter {
     /// A meter whose first interval begins now.
-    #[must_use]
     pub fn new(now: Instant) -> Self {
         Self(Mutex::new(Interval::new(now)))
     }

@@ -106,14 +106,10 @@ impl Machine {
         let made = self.made.take();
         self.folder.remove(self.is_recorded.then_some(&self.session_folder), made);
         // Failures are ignored: the start has failed for another reason.
-        self.trace
-            .filter(|_| self.is_recorded)
-            .into_iter()
-            .for_each(|trace| drop(std::fs::remove_file(trace)));
+        let _ = self.trace.filter(|_| self.is_recorded).map(std::fs::remove_file);
     }
 
     /// The scenario of the device.
-    #[must_use]
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }

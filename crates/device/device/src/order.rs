@@ -8,7 +8,7 @@
 //! - Of a change that is not covered a cut leaves any part, in whole atomic units.
 //! - Where two changes overlap, the one that arrived after the answer of the other lies above it. Two that were under way
 //!   together land in either order, covered or not, until a read of their place has settled which one lies above.
-//! - A failed request is never covered.
+//! - A failed request is never covered. Nor is what a failed flush should have covered: the drive may have dropped it.
 
 use coflash_base::Time;
 use coflash_nbd::{Command, Request};
@@ -32,7 +32,6 @@ pub enum Kind {
 }
 
 /// What a request of the protocol does, and the bytes that it changes; none if it changes nothing and is no flush.
-#[must_use]
 pub fn change(request: &Request, page_bytes: u64) -> Option<(Kind, Range<u64>)> {
     let (offset, end) = (request.offset, request.offset + u64::from(request.length));
     let (kind, range) = match request.command {
@@ -88,7 +87,6 @@ pub struct Entry {
 
 impl Entry {
     /// Whether it changes data.
-    #[must_use]
     pub fn is_change(&self) -> bool {
         self.kind != Kind::Flush
     }
@@ -100,19 +98,16 @@ impl Entry {
     }
 
     /// Its bytes.
-    #[must_use]
     pub fn range(&self) -> Range<u64> {
         self.offset..self.end()
     }
 
     /// Whether it came after the other one was answered.
-    #[must_use]
     pub fn is_after(&self, other: &Self) -> bool {
         other.answered.is_some_and(|answered| answered.event < self.arrived.event)
     }
 
     /// Whether it changes bytes that the other one changes, too.
-    #[must_use]
     pub fn overlaps(&self, range: &Range<u64>) -> bool {
         self.is_change() && self.offset < range.end && range.start < self.end()
     }
@@ -202,16 +197,15 @@ impl Log {
     }
 
     /// The number of requests that change data.
-    #[must_use]
     pub fn changes(&self) -> usize {
         self.entries.iter().filter(|entry| entry.is_change()).count()
     }
 
     /// The windows of a run, in order.
-    #[must_use]
     pub fn windows(&self) -> Vec<Window> {
         let mut windows = vec![Window { is_told: true, ..Window::default() }];
         let (mut open, mut come, mut loose) = (BTreeSet::new(), 0, Vec::new());
+        let mut dropped = BTreeSet::new();
         for (event, &what) in self.events.iter().enumerate() {
             let window = windows.last_mut().expect("there is one");
             let mut next =
@@ -232,9 +226,14 @@ impl Log {
                     let is_covered = |&other: &Id| {
                         self.entries[other].answered_well().is_some_and(|event| event < arrived.event)
                     };
+                    let is_asked_for = |id: &Id| is_covered(id) && !dropped.contains(id);
                     match (failed, next.is_told) {
-                        (false, true) => next.covered = open.iter().copied().filter(is_covered).collect(),
+                        (false, true) => next.covered = open.iter().copied().filter(is_asked_for).collect(),
                         (false, false) if fua => next.covered = vec![id],
+                        (true, true) => {
+                            dropped.extend(open.iter().copied().filter(is_covered));
+                            continue;
+                        }
                         _ => continue,
                     }
                 }
@@ -254,7 +253,6 @@ impl Log {
     }
 
     /// The changes that have come by the end of the last of some windows and are not durable, in the order of arrival.
-    #[must_use]
     pub fn open(&self, windows: &[Window]) -> BTreeSet<Id> {
         let mut open = BTreeSet::new();
         windows.iter().for_each(|window| window.advance(self, &mut open));

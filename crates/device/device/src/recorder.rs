@@ -5,6 +5,7 @@ use coflash_media::Contents;
 use coflash_workload::{Op, Request};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The name of the trace's format, which the trace reader knows.
@@ -96,9 +97,5 @@ pub(crate) fn restart_file(folder: &Path, restart: usize) -> PathBuf {
 
 /// Create a file that only its owner may read; no link is followed.
 pub(crate) fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }

@@ -1,16 +1,15 @@
 //! A served device: its machine, its NBD server, and work done without a request.
 
-use crate::control::Control;
+use crate::control;
 use crate::export::Exported;
 use crate::folder::{DeviceError, Folder};
 use crate::live::Part;
-use crate::load::Load;
 use crate::machine::{EndedSession, Machine};
 use coflash_engine::RunResult;
-use coflash_nbd::{Address, Connections, Server, Stopper};
+use coflash_nbd::{Address, Server, Stopper};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -42,7 +41,8 @@ pub struct ServedDevice {
     disk: Arc<Exported>,
     address: Address,
     stopper: Stopper,
-    is_stopped: Arc<AtomicBool>,
+    /// As long as it is there, the ticker ticks.
+    ticking: Sender<()>,
     server: JoinHandle<io::Result<()>>,
     ticker: JoinHandle<()>,
     answers: Option<JoinHandle<()>>,
@@ -62,7 +62,7 @@ impl ServedDevice {
     ) -> Result<Self, DeviceError> {
         let bound = Server::bind(address).and_then(|server| Ok((server.address()?, server)));
         let bound = bound.map_err(|problem| folder.io(problem));
-        let bound = bound.and_then(|bound| Ok((bound, Control::bind(folder, machine.is_read_only())?)));
+        let bound = bound.and_then(|bound| Ok((bound, control::bind(folder, machine.is_read_only())?)));
         let ((address, server), mut control) = match bound {
             Ok(bound) => bound,
             Err(error) => {
@@ -71,15 +71,14 @@ impl ServedDevice {
             }
         };
         let disk = Arc::new(Exported::new(machine, server.connections().clone(), emulate));
-        let is_stopped = Arc::new(AtomicBool::new(false));
+        let (ticking, ended) = channel::<()>();
         let stopper = server.stopper();
         let ticker = {
-            let (disk, is_stopped) = (disk.clone(), is_stopped.clone());
+            let disk = disk.clone();
             thread::spawn(move || {
-                while !is_stopped.load(Ordering::Relaxed) {
+                while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(TICK) {
                     disk.tick();
-                    control.iter_mut().for_each(|control| control.serve(&disk));
-                    thread::park_timeout(TICK);
+                    control.iter_mut().for_each(|lines| lines.serve(|line| control::run(line, &disk)));
                 }
             })
         };
@@ -91,37 +90,27 @@ impl ServedDevice {
             let disk = disk.clone();
             thread::spawn(move || server.run(&*disk))
         };
-        Ok(Self { disk, address, stopper, is_stopped, server, ticker, answers })
+        Ok(Self { disk, address, stopper, ticking, server, ticker, answers })
     }
 
     /// The address of the server, as a URI.
-    #[must_use]
     pub fn address(&self) -> String {
         self.address.to_string()
     }
 
     /// Whether the server has ended because its socket failed.
-    #[must_use]
     pub fn has_failed(&self) -> bool {
         self.server.is_finished()
     }
 
     /// The result of the present session so far; none after a failed restart.
-    #[must_use]
     pub fn result(&self) -> Option<RunResult> {
         self.disk.machine().session().map(|(session, _)| session.result())
     }
 
-    /// The load since the last call, by the clock of the host.
-    #[must_use]
-    pub fn take_load(&self) -> Load {
-        self.disk.take_load()
-    }
-
-    /// The connections of its clients: their number, and its limit.
-    #[must_use]
-    pub fn connections(&self) -> &Connections {
-        &self.disk.connections
+    /// The disk: its connections, its load, its problems.
+    pub fn disk(&self) -> &Exported {
+        &self.disk
     }
 
     /// What flash did since the last call, by session. The first call begins to record.
@@ -136,12 +125,6 @@ impl ServedDevice {
         std::mem::take(&mut self.disk.machine().ended)
     }
 
-    /// Take the problems since the last call.
-    #[must_use]
-    pub fn take_problems(&self) -> Vec<String> {
-        self.disk.take_problems()
-    }
-
     /// Stop in an orderly way: requests under way are answered, then the device is flushed and switched off.
     /// Returns the sessions that have ended.
     ///
@@ -150,8 +133,7 @@ impl ServedDevice {
     pub fn stop(self) -> Result<Vec<EndedSession>, DeviceError> {
         self.stopper.stop();
         let served = self.server.join().expect("the server does not panic");
-        self.is_stopped.store(true, Ordering::Relaxed);
-        self.ticker.thread().unpark();
+        drop(self.ticking);
         self.ticker.join().expect("the ticker does not panic");
         if let Some(answers) = self.answers {
             self.disk.stop_delayed();

@@ -361,7 +361,6 @@ impl<S: DeviceBytes> Session<S> {
     }
 
     /// Bytes that the device holds.
-    #[must_use]
     pub fn size_bytes(&self) -> u64 {
         self.engine.logical_bytes()
     }
@@ -388,7 +387,6 @@ impl<S: DeviceBytes> Session<S> {
     }
 
     /// The result so far.
-    #[must_use]
     pub fn result(&self) -> RunResult {
         let workload = Workload {
             description: "a served device".to_owned(),
@@ -538,28 +536,12 @@ impl<D: Disk> Session<Store<D>> {
     /// A flash operation failed, or the container cannot be written.
     pub fn flush(&mut self, now: Time) -> AnsweredAt {
         let at = self.issue(Op::Flush, 0, 0, (), now)?;
-        self.sync_point()?;
+        self.store().sync_point()?;
         Ok(at)
     }
 
-    /// See [`Store::sync_point`].
-    ///
-    /// # Errors
-    /// The container cannot be written.
-    pub fn sync_point(&mut self) -> Result<(), StoreError> {
-        self.engine.media_mut().store.sync_point()
-    }
-
-    /// See [`Store::write_out`].
-    ///
-    /// # Errors
-    /// The container cannot be written.
-    pub fn write_out(&mut self) -> Result<(), StoreError> {
-        self.engine.media_mut().store.write_out()
-    }
-
     /// The container.
-    pub(crate) fn store(&mut self) -> &mut Store<D> {
+    pub fn store(&mut self) -> &mut Store<D> {
         &mut self.engine.media_mut().store
     }
 

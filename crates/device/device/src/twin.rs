@@ -55,12 +55,8 @@ pub fn twin(
     let workload = &scenario.workload;
     // A trace without requests is refused elsewhere.
     let is_empty = |file: &String| fs::metadata(file).is_ok_and(|file| file.len() == HEADER.len() as u64);
-    let mut source = match workload.files().iter().all(is_empty) {
-        true => None,
-        false => {
-            Some(coflash_trace::open(workload.files(), &workload.trace_options).map_err(RunError::from)?)
-        }
-    };
+    let open = || coflash_trace::open(workload.files(), &workload.trace_options).map_err(RunError::from);
+    let mut source = (!workload.files().iter().all(is_empty)).then(open).transpose()?;
     let list = restarts.list.clone();
     let bytes = NoBytes::new(restarts);
     let mut session = Session::start(scenario.clone(), bytes, found, Recorder::to(io::sink()), None)?;

@@ -26,7 +26,6 @@ pub enum Address {
 
 impl Address {
     /// Whether clients on other machines may reach it.
-    #[must_use]
     pub fn is_beyond_this_machine(&self) -> bool {
         matches!(self, Self::Tcp(address) if !address.ip().to_canonical().is_loopback())
     }
@@ -49,20 +48,26 @@ impl fmt::Display for Address {
     }
 }
 
-/// A listening socket.
-pub(crate) enum Listener {
+/// A listening socket, which waits for nobody.
+pub enum Listener {
+    /// Of a socket file, which only its owner may open.
     Unix(UnixListener, SocketFile),
+    /// Of a TCP port.
     Tcp(TcpListener),
 }
 
-/// A socket file. It is removed with the server unless it has been replaced.
-pub(crate) struct SocketFile {
+/// A socket file. It is removed with its listener unless it has been replaced.
+pub struct SocketFile {
     path: PathBuf,
     device_and_inode: (u64, u64),
 }
 
 impl Listener {
-    pub(crate) fn bind(address: &Address) -> io::Result<Self> {
+    /// Listen on an address. The socket file of a process that was killed is replaced.
+    ///
+    /// # Errors
+    /// The address is in use, is not one of this machine, or its path is too long or that of another file.
+    pub fn bind(address: &Address) -> io::Result<Self> {
         let cannot = |place: &dyn fmt::Display, error: io::Error| {
             io::Error::new(error.kind(), format!("cannot listen on {place}: {error}"))
         };
@@ -89,7 +94,10 @@ impl Listener {
     }
 
     /// A waiting connection, as a non-blocking socket.
-    pub(crate) fn accept(&self) -> io::Result<OwnedFd> {
+    ///
+    /// # Errors
+    /// There is none, or there is no room for one.
+    pub fn accept(&self) -> io::Result<OwnedFd> {
         let socket = match self {
             Self::Unix(listener, _) => OwnedFd::from(listener.accept()?.0),
             Self::Tcp(listener) => {

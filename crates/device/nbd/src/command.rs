@@ -44,7 +44,7 @@ pub enum Next {
     Request(Request),
     /// No request before more bytes have arrived.
     NeedsBytes,
-    /// No request before a pending one has been answered and its reply sent.
+    /// No request before a pending one has been answered and its reply sent, or one of another connection.
     NeedsRoom,
 }
 
@@ -65,7 +65,6 @@ pub struct Requests {
 
 impl Requests {
     /// Start with nothing read from a client that negotiated `agreed`; answers go to `answers`.
-    #[must_use]
     pub fn new(shape: Shape, agreed: Negotiated, answers: Arc<Answers>) -> Self {
         let (partial, skip, under_way, under_way_bytes, kept) = (None, 0, 0, 0, Vec::new());
         Self { shape, agreed, answers, partial, skip, under_way, under_way_bytes, kept }
@@ -117,7 +116,8 @@ impl Requests {
             }
             let checked = check(&header, &self.shape, self.agreed);
             let cost = checked.map_or(0, |command| cost_bytes(command, header.length.get()));
-            if self.under_way == MAX_REQUESTS || self.under_way_bytes + cost > MAX_BYTES {
+            let is_full = self.under_way == MAX_REQUESTS || self.under_way_bytes + cost > MAX_BYTES;
+            if is_full || !self.answers.memory.take(cost, self.under_way_bytes) {
                 return Ok(Next::NeedsRoom);
             }
             input.take(size_of::<CommandHeader>());
@@ -168,20 +168,31 @@ impl Requests {
     pub fn replied(&mut self, reply: Reply) {
         self.under_way -= 1;
         self.under_way_bytes -= reply.cost_bytes;
+        self.answers.memory.give_back(reply.cost_bytes);
         if (1..=KEPT_LENGTH).contains(&reply.buffer.capacity()) && self.kept.len() < KEPT {
             self.kept.push(reply.buffer);
         }
     }
 
     /// The number of requests without a reply.
-    #[must_use]
     pub fn under_way(&self) -> usize {
         self.under_way
+    }
+
+    /// Whether the data of a write is incomplete.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.partial.is_some()
     }
 
     /// Drop a write with incomplete data; no client waits for it. Returns whether there was one.
     pub(crate) fn cut_off(&mut self) -> bool {
         self.skip > 0 || self.partial.take().is_some()
+    }
+}
+
+impl Drop for Requests {
+    fn drop(&mut self) {
+        self.answers.memory.give_back(self.under_way_bytes);
     }
 }
 

@@ -23,8 +23,10 @@ const INPUT_BYTES: usize = 256 << 10;
 const GATHERED: usize = 64;
 /// The time limit of a client for choosing an export.
 const HANDSHAKE_SECONDS: u64 = 10;
-/// The time that the end of the server waits for a client that reads nothing.
+/// The time that the end of the server, or others that need the memory, wait for a client that moves nothing.
 const STUCK_SECONDS: u64 = 5;
+/// How often a connection looks whether others have given memory back.
+const MEMORY_LOOK: Duration = Duration::from_millis(20);
 
 /// Serve a client until either side ends the connection. `stopped` becomes readable when the server must end.
 pub(crate) fn serve(line: &Line, stopped: &UnixStream, export: &impl Export) -> Hangup {
@@ -119,7 +121,9 @@ impl<'a> Connection<'a> {
         woken.set_nonblocking(true)?;
         waker.set_nonblocking(true)?;
         // If its buffer is full, the connection will wake anyway.
-        let answers = Answers::for_connection(Arc::clone(&line.is_ended), move || drop((&waker).write(&[1])));
+        let mut answers = Answers::new(move || drop((&waker).write(&[1])));
+        (answers.is_ended, answers.memory) = (line.is_ended.clone(), line.memory.clone());
+        let answers = Arc::new(answers);
         let requests = Requests::new(shape, agreed, Arc::clone(&answers));
         let structured = agreed.structured;
         let (replies, sent, hangup, deaf) = (VecDeque::new(), 0, None, false);
@@ -229,8 +233,10 @@ impl<'a> Connection<'a> {
             (Some(_), false) => 2,
             (Some(_), true) => 1,
         };
-        let leaves = self.hangup.is_some() && !self.replies.is_empty();
-        let timeout = leaves.then(|| timespec(Duration::from_secs(STUCK_SECONDS)));
+        let awaits_client = !self.replies.is_empty() || self.requests.is_partial();
+        let awaits_others = !needs_bytes && self.requests.under_way() == 0;
+        let most = if awaits_client { Duration::from_secs(STUCK_SECONDS) } else { MEMORY_LOOK };
+        let timeout = (awaits_client || awaits_others).then(|| timespec(most));
         let ready = retry_on_intr(|| poll(&mut polled[..count], timeout.as_ref()))?;
         let [woken, socket, stopped] = polled.map(|one| one.revents());
         self.answers.wake_up();
@@ -239,7 +245,13 @@ impl<'a> Connection<'a> {
         }
         if !stopped.is_empty() {
             self.hang_up(Hangup::Stopped);
-        } else if ready == 0 || (!reads && socket.intersects(PollFlags::HUP | PollFlags::ERR)) {
+        } else if ready == 0 && awaits_client && self.hangup.is_none() {
+            if self.answers.memory.is_short() {
+                self.give_up(Hangup::Idle(STUCK_SECONDS));
+            }
+        } else if (ready == 0 && !awaits_others)
+            || (!reads && socket.intersects(PollFlags::HUP | PollFlags::ERR))
+        {
             self.give_up(Hangup::CutOff);
         } else if reads && !(socket - PollFlags::OUT).is_empty() {
             self.receive()?;

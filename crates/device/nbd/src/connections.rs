@@ -9,6 +9,34 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// The number of connections that a server takes, unless it is told another.
 pub const MAX_CONNECTIONS: usize = 256;
 
+/// The memory that the requests and replies of all connections may take together, in bytes.
+const ALL_BYTES_MAX: usize = 256 << 20;
+
+/// A request of up to this size has room in any case, as long as its connection has no more: who asks for little waits for nobody.
+const SMALL_BYTES: usize = 256 << 10;
+
+/// The memory of the requests and replies of all connections.
+#[derive(Debug, Default)]
+pub(crate) struct Memory(AtomicUsize);
+
+impl Memory {
+    /// Take some bytes, if there is room for them. `own` is what the connection has already.
+    pub(crate) fn take(&self, bytes: usize, own: usize) -> bool {
+        let is_small = own + bytes <= SMALL_BYTES;
+        let more = |used: usize| Some(used + bytes).filter(|&used| is_small || used <= ALL_BYTES_MAX);
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+    }
+
+    pub(crate) fn give_back(&self, bytes: usize) {
+        self.0.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Whether clients that move nothing are in the way of others.
+    pub(crate) fn is_short(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > ALL_BYTES_MAX / 2
+    }
+}
+
 /// The open connections of a server, from any thread.
 #[derive(Clone, Debug)]
 pub struct Connections(Arc<Shared>);
@@ -17,6 +45,7 @@ pub struct Connections(Arc<Shared>);
 struct Shared {
     max: AtomicUsize,
     lines: Mutex<Vec<Weak<Line>>>,
+    memory: Arc<Memory>,
 }
 
 /// A connection, as long as its thread has it.
@@ -25,11 +54,13 @@ pub(crate) struct Line {
     pub(crate) socket: OwnedFd,
     /// Whether the disk has ended it.
     pub(crate) is_ended: Arc<AtomicBool>,
+    pub(crate) memory: Arc<Memory>,
 }
 
 impl Default for Connections {
     fn default() -> Self {
-        Self(Arc::new(Shared { max: AtomicUsize::new(MAX_CONNECTIONS), lines: Mutex::default() }))
+        let (max, lines, memory) = (AtomicUsize::new(MAX_CONNECTIONS), Mutex::default(), Arc::default());
+        Self(Arc::new(Shared { max, lines, memory }))
     }
 }
 
@@ -40,7 +71,6 @@ impl Connections {
     }
 
     /// The number of open connections.
-    #[must_use]
     pub fn count(&self) -> usize {
         let lines = self.0.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().filter(|line| line.strong_count() > 0).count()
@@ -66,7 +96,7 @@ impl Connections {
         if lines.len() >= max {
             return Err(Hangup::Full(max));
         }
-        let line = Arc::new(Line { socket, is_ended: Arc::default() });
+        let line = Arc::new(Line { socket, is_ended: Arc::default(), memory: self.0.memory.clone() });
         lines.push(Arc::downgrade(&line));
         Ok(line)
     }

@@ -1,5 +1,6 @@
 //! The disk behind the server, and its requests.
 
+use crate::connections::Memory;
 use crate::errno::Errno;
 use crate::extents::Extents;
 use crate::hangup::Hangup;
@@ -97,7 +98,6 @@ impl Request {
 
     /// Whether its client still waits for it. A request of a connection that [ended](crate::Connections::end) must have no
     /// effect: the client may have connected anew, and its later requests may have been served.
-    #[must_use]
     pub fn is_wanted(&self) -> bool {
         self.answers.as_ref().is_some_and(|answers| !answers.is_ended.load(Ordering::Relaxed))
     }
@@ -156,7 +156,9 @@ pub(crate) enum Content {
 pub struct Answers {
     waiting: Mutex<Waiting>,
     /// Whether the disk has ended the connection.
-    is_ended: Arc<AtomicBool>,
+    pub(crate) is_ended: Arc<AtomicBool>,
+    /// The memory that it shares with all others.
+    pub(crate) memory: Arc<Memory>,
     wake: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -169,15 +171,9 @@ struct Waiting {
 
 impl Answers {
     /// Create an empty queue. `wake` is called when there are answers and the connection sleeps.
-    pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
-        Self::for_connection(Arc::default(), wake)
-    }
-
-    pub(crate) fn for_connection(
-        is_ended: Arc<AtomicBool>,
-        wake: impl Fn() + Send + Sync + 'static,
-    ) -> Arc<Self> {
-        Arc::new(Self { waiting: Mutex::default(), is_ended, wake: Box::new(wake) })
+    pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
+        let (waiting, is_ended, memory) = (Mutex::default(), Arc::default(), Arc::default());
+        Self { waiting, is_ended, memory, wake: Box::new(wake) }
     }
 
     pub(crate) fn push(&self, answer: Answer) {

@@ -26,7 +26,6 @@ impl Extents {
     pub(crate) const MAX_BYTES: usize = MAX_EXTENTS * size_of::<Extent>();
 
     /// Create an empty list for a range of `length` bytes, for `one` extent or many.
-    #[must_use]
     pub fn new(length: u32, one: bool) -> Self {
         Self { list: Vec::new(), left: length, most: if one { 1 } else { MAX_EXTENTS } }
     }

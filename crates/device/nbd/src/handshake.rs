@@ -88,7 +88,6 @@ pub struct Handshake<'a> {
 
 impl<'a> Handshake<'a> {
     /// Greet a client for an export of this shape.
-    #[must_use]
     pub fn greet(shape: &'a Shape, output: &mut Vec<u8>) -> Self {
         let (magic, option_magic) = (SERVER_MAGIC.into(), OPTION_MAGIC.into());
         let flags = (FIXED_NEWSTYLE | NO_ZEROES).into();

@@ -40,6 +40,11 @@ pub enum Hangup {
     /// The client took too long to choose an export.
     #[error("the handshake took more than {0} s")]
     Slow(u64),
+    /// The client took and sent nothing of a message while the memory of all connections was short.
+    #[error(
+        "the client left a reply unread, or a write incomplete, for {0} s while others needed the memory"
+    )]
+    Idle(u64),
     /// The limit of connections is reached.
     #[error(
         "{0} connections are open, and no more are taken: let the server take more, or end some that are idle"
@@ -52,7 +57,6 @@ pub enum Hangup {
 
 impl Hangup {
     /// Whether the connection ended in the regular way, or by a decision of the server's side.
-    #[must_use]
     pub fn is_orderly(&self) -> bool {
         matches!(self, Self::Left | Self::Stopped | Self::Ended)
     }

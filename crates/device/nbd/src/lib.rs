@@ -38,7 +38,7 @@ pub mod reply;
 mod server;
 pub mod wire;
 
-pub use address::Address;
+pub use address::{Address, Listener};
 pub use connections::{Connections, MAX_CONNECTIONS};
 pub use errno::Errno;
 pub use export::{Answer, Answers, Command, Export, Request, Shape};

@@ -34,7 +34,6 @@ pub struct Reply {
 
 impl Reply {
     /// The reply to a request, in the negotiated form.
-    #[must_use]
     pub fn new(answer: Answer, structured: bool) -> Self {
         let Answer { cookie, result, data, cost_bytes } = answer;
         let body_length = if matches!(result, Ok(Content::Data { .. })) { data.len() } else { 0 };
@@ -65,14 +64,12 @@ impl Reply {
     }
 
     /// The unsent bytes, given the number of bytes `sent`.
-    #[must_use]
     pub fn unsent(&self, sent: usize) -> [&[u8]; 2] {
         let head = &self.head[sent.min(self.head_length)..self.head_length];
         [head, &self.buffer[sent.saturating_sub(self.head_length)..self.body_length]]
     }
 
     /// Its size in bytes.
-    #[must_use]
     pub fn length(&self) -> usize {
         self.head_length + self.body_length
     }

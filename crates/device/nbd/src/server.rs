@@ -51,7 +51,6 @@ impl Server {
     }
 
     /// Its connections.
-    #[must_use]
     pub fn connections(&self) -> &Connections {
         &self.connections
     }
@@ -78,9 +77,7 @@ impl Server {
     /// The listening socket fails; pending requests are answered in this case, too.
     pub fn run(&self, export: &impl Export) -> io::Result<()> {
         thread::scope(|scope| {
-            // Connections must end, too, if this fails.
-            let _stop = StopAtEnd(&self.stopper);
-            loop {
+            let accept = || loop {
                 let mut polled =
                     [PollFd::new(&self.listener, PollFlags::IN), PollFd::new(&self.stopped, PollFlags::IN)];
                 retry_on_intr(|| poll(&mut polled, None))?;
@@ -115,7 +112,11 @@ impl Server {
                 if let Err(error) = begun {
                     export.ended(&error.into());
                 }
-            }
+            };
+            let ended = accept();
+            // Connections must end, too, if that failed.
+            self.stopper.stop();
+            ended
         })
     }
 }
@@ -124,12 +125,4 @@ impl Server {
 fn is_of_client(error: &io::Error) -> bool {
     use ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted | WouldBlock)
-}
-
-struct StopAtEnd<'a>(&'a Stopper);
-
-impl Drop for StopAtEnd<'_> {
-    fn drop(&mut self) {
-        self.0.stop();
-    }
 }

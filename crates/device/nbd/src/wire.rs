@@ -142,7 +142,6 @@ pub struct Input {
 
 impl Input {
     /// An empty buffer for `capacity` bytes.
-    #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self { bytes: vec![0; capacity].into_boxed_slice(), start: 0, end: 0 }
     }
@@ -165,13 +164,11 @@ impl Input {
     }
 
     /// The unread bytes.
-    #[must_use]
     pub fn waiting(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
     /// The next value, if all of its bytes have arrived. It is not consumed.
-    #[must_use]
     pub fn peek<T: FromBytes>(&self) -> Option<T> {
         T::read_from_prefix(self.waiting()).ok().map(|(value, _)| value)
     }

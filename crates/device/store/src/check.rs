@@ -23,7 +23,6 @@ pub fn check(disks: &Disks<impl Disk>) -> Result<Vec<Finding>, StoreError> {
 
 impl<D: Disk> Store<D> {
     /// Read all data, and report checksum mismatches.
-    #[must_use]
     pub fn scrub(&self) -> Vec<Finding> {
         let (tables, layout) = (&self.tables, &self.layout);
         let programmed = |&page: &u32| tables.is_programmed(Ppn::new(page), layout);

@@ -4,12 +4,13 @@ use crate::read_ahead::ReadAhead;
 use rustix::fs::{FlockOperation, OFlags, SeekFrom, flock, seek};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::ops::{Deref, Range};
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Bytes that survive a loss of power after a sync. A sector of [`SECTOR_BYTES`] is written whole or not at
 /// all; other writes between two syncs may be lost or kept in any order.
+#[auto_impl::auto_impl(&)]
 pub trait Disk {
     /// Read `bytes.len()` bytes at `offset`. Past the end there are zeros.
     ///
@@ -43,29 +44,6 @@ pub trait Disk {
 
 /// The unit of an atomic write.
 pub const SECTOR_BYTES: usize = 512;
-
-/// A disk that is shared: a thread of its own may sync while others read.
-impl<P: Deref<Target: Disk>> Disk for P {
-    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-        (**self).read_at(bytes, offset)
-    }
-
-    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        (**self).write_at(bytes, offset)
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        (**self).sync()
-    }
-
-    fn size_bytes(&self) -> io::Result<u64> {
-        (**self).size_bytes()
-    }
-
-    fn data_end(&self, range: &Range<u64>) -> u64 {
-        (**self).data_end(range)
-    }
-}
 
 /// The two files of a container.
 #[derive(Clone, Debug, Default)]

@@ -208,13 +208,11 @@ impl<D: Disk> Store<D> {
     }
 
     /// The intended use of the container.
-    #[must_use]
     pub fn format(&self) -> &Format {
         &self.superblock.format
     }
 
     /// Look at the container.
-    #[must_use]
     pub fn info(&self) -> Info {
         Info {
             format: self.format().clone(),
@@ -229,7 +227,6 @@ impl<D: Disk> Store<D> {
     }
 
     /// The first failure of a write or sync, after which the store is read-only.
-    #[must_use]
     pub fn failure(&self) -> Option<&StoreError> {
         self.broken.as_ref().or(self.failure.get())
     }

@@ -2,6 +2,130 @@
 
 // What the page was given, and how numbers are shown.
 
+// What `payload.py` writes.
+
+/** The place of a run in every column. @typedef {number} Run */
+/** The place of a value among the values of a key. @typedef {number} Code */
+/** @typedef {"ns" | "bytes" | "share" | "ratio" | "" | "count" | "pages" | "blocks" | "requests" | "1/s" | "bytes/s" | "J" | "nJ" | "years"} Unit */
+/** @typedef {"less" | "more" | "neither"} Better */
+/** @typedef {"all" | "read" | "write"} Kind */
+/** @typedef {(number | null)[]} Numbers */
+/**
+ * @typedef {object} Data
+ * @property {string} baseline
+ * @property {string} target The value to which the first comparison goes; empty for the last one.
+ * @property {string[]} labels
+ * @property {Key[]} keys
+ * @property {Metric[]} metrics
+ * @property {Section[]} sections
+ * @property {Record<string, string>} causes
+ * @property {boolean} replayed Whether traces are replayed, which are the same for every seed.
+ * @property {Difference[]} differences Paired differences between runs that are alike in all but one key; none where there are
+ *   many runs.
+ * @property {Why[]} whys Exact shares of differences of flash programs.
+ * @property {{ schemes: string[]; said: string }[]} between Schemes with those between, of whose runs the shares follow, and how
+ *   a sweep over them is had.
+ * @property {string[]} method What their intervals and tests are.
+ * @property {number[]} t The bounds of Student's t for 95 %, by degrees of freedom from 1 on.
+ * @property {Kind[]} kinds
+ * @property {string[]} lines
+ * @property {number[][]} scenarios
+ * @property {string[]} hashes
+ * @property {string[]} points The labels of the runs without their seeds.
+ * @property {{ title: string; unit: Unit; path: string }[]} courses What is shown over time; `path` names it in files.
+ * @property {Details[]} details
+ * @property {{ over: number | null; by: number | null; runs: Run[] }} first What is shown at first: the keys of axis and lines by
+ *   their places, and the runs that are drawn.
+ * @property {Facts[]} runs
+ * @property {Partial<Record<Unit, Scale[]>>} scales
+ * @property {Search | null} search Null where the runs are not those of a search.
+ * @property {Record<string, number>} units
+ * @property {{ lines: object[]; steps: object[]; courses: object[]; bars: object[]; config: object; dashes: number[][]; markers:
+ *   string[]; labels: Record<string, string>; }} charts Layers of charts, with holes; and what their looks and ticks are made of.
+ */
+/**
+ * @typedef {object} Why
+ * @property {string} key
+ * @property {Code} from
+ * @property {Code} to
+ * @property {Run[]} runs
+ * @property {number} base
+ * @property {number} whole
+ * @property {Record<string, number>} shares
+ */
+/**
+ * `rows` are texts: a measure, its baseline, the difference, and its intervals; `title` says of which runs.
+ * @typedef {object} Difference
+ * @property {string} key
+ * @property {Code} from
+ * @property {Code} to
+ * @property {Run[]} runs
+ * @property {string} title
+ * @property {string[][]} rows
+ */
+/** A factor, and the name of the unit. @typedef {[number, string]} Scale */
+/**
+ * The charts of a search, those of its keys apart, with the title of these.
+ * @typedef {object} Search
+ * @property {string} about
+ * @property {Titled[]} charts
+ * @property {Titled[]} slices
+ * @property {string} title
+ */
+/** @typedef {Chart & { title: string; note: string }} Titled */
+/**
+ * @typedef {object} Key
+ * @property {string} path
+ * @property {string} label
+ * @property {string[]} texts
+ * @property {number[] | null} numbers
+ * @property {number[]} places Where its values are on an axis.
+ * @property {Code[]} codes
+ * @property {boolean[]} acts Whether each run has a part of a system on which the key acts.
+ * @property {undefined} [values]
+ */
+/**
+ * @typedef {object} Metric
+ * @property {string} path
+ * @property {string} label
+ * @property {Unit} unit
+ * @property {string} about
+ * @property {Better} better
+ * @property {boolean} headline
+ * @property {number} bin_width The most that a value may be off, as a share of it; 0 where it is exact.
+ * @property {Numbers} values
+ * @property {undefined} [codes]
+ * @property {undefined} [numbers]
+ */
+/** @typedef {Key | Metric} Column */
+/**
+ * @typedef {object} Section
+ * @property {string} title
+ * @property {string} about
+ * @property {string} path
+ * @property {{ label: string; texts: string[] }[]} assumed What the measures take for granted: a text for each run.
+ * @property {{ path: string; label: string; about: string; unit: Unit; better: Better; values: Numbers; shares: Numbers | null
+ *   }[]} measures
+ */
+/**
+ * @typedef {object} Facts
+ * @property {string} workload
+ * @property {string} replay
+ * @property {[string, string][]} inputs
+ * @property {string[]} remarks
+ * @property {string} coflash
+ * @property {number} revision
+ * @property {number} seed
+ * @property {number} pace
+ * @property {number | null} memory
+ */
+/**
+ * Packed columns: of times, the times and the requests up to each; the courses in the order of `Data.courses`.
+ * @typedef {Record<Kind, string[]> & { window_ns: number, courses: string[], erases: string[], divided: string[] }} Details
+ */
+/** @typedef {string | number | null | undefined} Cell */
+/** A cell of a table: a text, a text with its class, or an element. @typedef {string | [string, string] | HTMLElement} TableCell */
+
 /** @type {Data} */
 const data = JSON.parse(document.getElementById("data")?.textContent ?? "");
 /** What the page has under a selector; its kind is for the caller to know. @type {(selector: string, within?: ParentNode) => any} */

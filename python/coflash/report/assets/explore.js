@@ -30,11 +30,13 @@ function spread(metric, values, mean, ofSeeds) {
 
 /** Runs by a value, in the order of the values. @type {(members: Run[], value: (run: Run) => Code) => [Code, Run[]][]} */
 function groupsBy(members, value) {
-  /** @type {Map<Code, Run[]>} */
-  const groups = new Map();
-  for (const run of members) groups.set(value(run), [...(groups.get(value(run)) ?? []), run]);
-  return [...groups].sort(([a], [b]) => a - b);
+  return [...Map.groupBy(members, value)].sort(([a], [b]) => a - b);
 }
+
+/**
+ * The mean of some runs, at a value of the axis and of the key of the lines.
+ * @typedef {Row & { y: number, members: Run[], line: Code, code: Code, runs: number }} Point
+ */
 
 // A line joins two points of an axis of numbers, if their runs are alike in all keys but those of the axis, the lines, and the seed.
 /** @type {(metric: Metric) => Point[]} */

@@ -1,6 +1,62 @@
 // A figure: a chart that Vega draws, the values under the pointer or the arrow keys, its data, and its files. Charts are the
 // specifications of `charts.py`, whose holes are filled with axes and looks. Their colours are those of the style.
 
+/**
+ * `dash` of a line, `shape` of its markers, `fill` the opacity of an area.
+ * @typedef {object} Look
+ * @property {string} color
+ * @property {number[]} [dash]
+ * @property {string} [shape]
+ * @property {number} [fill]
+ */
+/**
+ * What is drawn: a point of a line, or a bar. Other fields are for the data alone. An interval goes from `low` to `high`; an
+ * area, or a bar, begins at `from`; `part` is that of a line in pieces. `text`: Its value as text, if other than that of the
+ * axis. `row`: Of a bar: its row, the name of that, its length and its end, and whether there is room for it. `stop`: Where it
+ * is read.
+ * @typedef {{ name: string, x?: number | null, y?: number | null, low?: number, high?: number, from?: number, part?: number |
+ *   string, text?: string, row?: number, label?: string, value?: number, to?: number, shown?: boolean, stop?: number, [field:
+ *   string]: any }} Row
+ */
+/**
+ * @typedef {object} Axis
+ * @property {string} label
+ * @property {Unit} [unit]
+ * @property {boolean} [log]
+ * @property {boolean} [zero] Whether it begins at zero.
+ * @property {boolean} [nice] Whether its ends are made round.
+ * @property {{ at: number; text: string }[]} [ticks]
+ * @property {number} [most] Its greatest value; without a word that of the data.
+ * @property {boolean} [grid] Whether it has lines across the chart; without a word, the look says so.
+ * @property {string} [labels] The expression of the text of a tick, other than that of its unit.
+ * @property {boolean} [odds] Whether a small share is read as 1 in 200, say.
+ */
+/**
+ * Bars have no `y`. `fields` are the columns of its data, and the fields of its rows.
+ * @typedef {object} Chart
+ * @property {"lines" | "steps" | "courses" | "bars"} kind
+ * @property {Row[]} rows
+ * @property {Record<string, Look>} looks
+ * @property {Axis} x
+ * @property {Axis} [y]
+ * @property {Record<string, string>} fields
+ * @property {boolean} [zoomable]
+ */
+/** A sentence where there is nothing to draw. @typedef {Chart | string} Drawing */
+/** @typedef {[number, number] | null} Zoom */
+/** @typedef {() => Drawing} Make */
+/**
+ * @typedef {object} FigureOptions
+ * @property {string} title
+ * @property {Make} make
+ * @property {string} [note]
+ * @property {(width: number, rows: Row[]) => number} [height]
+ * @property {boolean} [legend]
+ * @property {boolean} [small]
+ * @property {(() => void) | null} [onPick]
+ * @property {Metric | null} [metric]
+ */
+
 /** @type {Figure[]} */
 const figures = [];
 const STEPS = new Map(Object.entries({ ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }));
@@ -39,7 +95,7 @@ const library = (async () => {
 /** A specification drawn in a holder. @type {(spec: object, holder: HTMLElement) => Promise<any>} */
 async function drawn(spec, holder) {
   await library;
-  const { view } = await vegaEmbed(holder, spec, {
+  const { view } = await /** @type {any} */ (window).vegaEmbed(holder, spec, {
     // Errors alone are told: layers that have no rows are no mistake.
     renderer: "svg", actions: false, ast: true, tooltip: false, defaultStyle: false, logLevel: 1,
   });

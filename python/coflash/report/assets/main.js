@@ -30,19 +30,34 @@ function refreshSelection() {
   fillSections();
 }
 
+/**
+ * The sections in their order: what the navigation calls them, their titles, what fills them, and what is said of them.
+ * @type {[string, string, string, (place: HTMLElement) => void, string?][]}
+ */
+const SECTIONS = [
+  ["findings", "Findings", "What a change does", buildFindings],
+  ["tuning", "The search", "The search", buildSearch],
+  ["explore", "Measures", "Any measure, over what varied", buildExplorer],
+  ["runs", "Runs", "The runs", buildTable],
+  ["programs", "Programs", "Where programs come from", buildPrograms, "Every page programmed, under the one cause that it has."],
+  ["run-details", "Run by run", "Run by run", buildRunDetails, "A request’s time runs from its arrival to its completion. Garbage collection in its way "
+    + `shows in the tail before it shows in the mean.${runs.length > 1 ? ' <span id="hint">Tick runs in <a href="#runs">the table</a> to draw others.</span>' : ""}`],
+  ["sections", "The device and its parts", "The device and its parts", buildSections],
+  ["compare", "Side by side", "Two runs side by side", buildCompare],
+  ["again", "Run it again", "Run it again", buildAgain],
+];
+/** What stands behind a section, where it is not the next one. @type {Record<string, string>} */
+const BEHIND = { findings: "#about", tuning: "#filter" };
+
 readAddress();
+const places = SECTIONS.map(([id, , title, , says]) => {
+  const place = el("section", { id, "aria-labelledby": `${id}-title` }, el("h2", { id: `${id}-title`, class: id === "findings" ? "unseen" : null }, title));
+  if (says) place.append(Object.assign(el("p"), { innerHTML: says }));
+  $("main").insertBefore(place, BEHIND[id] ? $(BEHIND[id]) : null);
+  return place;
+});
 buildFilter($("#filter"));
 showCount();
-buildFindings($("#findings"));
-buildSearch($("#tuning"));
-buildExplorer($("#explore"));
-buildTable($("#runs"));
-// There is nothing to choose among one.
-if (runs.length === 1) $("#hint").remove();
-buildPrograms($("#programs"));
-buildRunDetails($("#run-details"));
-buildSections($("#sections"));
-buildCompare($("#compare"));
-buildAgain($("#again"));
-$$("nav a").forEach((link) => { if (!$(link.getAttribute("href"))) link.parentElement.remove(); });
+SECTIONS.forEach(([, , , build], at) => build(places[at]));
+$("nav ul").append(...SECTIONS.filter(([id]) => $(`#${id}`)).map(([id, name]) => el("li", {}, el("a", { href: `#${id}` }, name))));
 document.documentElement.dataset.ready = "yes";

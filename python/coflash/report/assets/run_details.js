@@ -106,9 +106,7 @@ function points() {
   const { x, by } = view;
   const rest = [...new Set([...(x ? [x] : []), ...meant])].filter((key) => key !== by);
   const place = (/** @type {Run} */ run) => rest.map((key) => String(key.codes[run]).padStart(6)).join();
-  /** @type {Map<string, Run[]>} */
-  const settings = new Map();
-  for (const run of ordered()) settings.set(place(run), [...(settings.get(place(run)) ?? []), run]);
+  const settings = Map.groupBy(ordered(), place);
   const sorted = state.sort.column ? [...settings] : [...settings].sort(([a], [b]) => (a < b ? -1 : 1));
   const all = sorted.map(([, members]) => groupsBy(members, (run) => by?.codes[run] ?? 0).map(([, alike]) => alike)
     .sort(([a], [b]) => (state.sort.column ? members.indexOf(a) - members.indexOf(b) : 0)));

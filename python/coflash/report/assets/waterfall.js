@@ -3,6 +3,12 @@
 const LOOKS_OF_STEPS = { "flash programs": series(4), "fewer programs": series(2), "more programs": series(7) };
 
 /**
+ * @typedef {object} Step
+ * @property {string} label
+ * @property {number} by
+ */
+
+/**
  * A step: what it is called, and the pages that it adds to the programs of a run.
  * @type {[string, (at: (path: string) => number) => number][]}
  */

@@ -3,7 +3,7 @@
 use super::Exploration;
 use super::commands::{Commands, Ended};
 use super::plan::{Plan, Planned};
-use super::record::Record;
+use super::record::{Cut, Record};
 use super::run::RunDisk;
 use crate::export::shape;
 use crate::folder::{DeviceError, Folder};
@@ -18,6 +18,7 @@ pub(crate) struct Checker<'a> {
     pub(crate) exploration: &'a Exploration,
     pub(crate) commands: &'a Commands,
     pub(crate) base: &'a Layer<'a>,
+    pub(crate) records: &'a [Record],
     pub(crate) record: &'a Record,
     pub(crate) plan: &'a Plan,
     pub(crate) job: usize,
@@ -25,7 +26,7 @@ pub(crate) struct Checker<'a> {
 
 impl<'a> Checker<'a> {
     pub(crate) fn power_on_base(&self) -> Result<Powered<'a>, DeviceError> {
-        Ok(power_on(self.folder, shared(self.base))?.0)
+        Ok(begun(self.folder, self.base, self.records, self.record.cut.as_ref())?.0)
     }
 
     /// Make durable in the base what the windows make durable.
@@ -65,13 +66,20 @@ impl<'a> Checker<'a> {
     }
 
     /// What the check learns of a state from its environment.
-    pub(crate) fn environment(&self, planned: &Planned, number: usize) -> [(&'static str, String); 3] {
+    pub(crate) fn environment(&self, planned: &Planned, number: usize) -> [(&'static str, String); 4] {
         let window = &self.plan.windows[planned.window];
         let mark = window.marks.checked_sub(1).map(|last| self.record.log.marks[last].text.replace('\0', ""));
+        let own = (window.flushes, mark.unwrap_or_default());
+        // A recovery promises nothing to anybody.
+        let (flushes, mark) = self.record.cut.as_ref().map_or(own, |cut| (cut.flushes, cut.mark.clone()));
         [
-            ("COFLASH_FLUSHES", window.flushes.to_string()),
+            ("COFLASH_FLUSHES", flushes.to_string()),
             ("COFLASH_STATE", number.to_string()),
-            ("COFLASH_MARK", mark.unwrap_or_default()),
+            ("COFLASH_MARK", mark),
+            (
+                "COFLASH_FAULT",
+                self.record.fault.as_ref().map_or_else(String::new, |(fault, _)| fault.clone()),
+            ),
         ]
     }
 
@@ -85,10 +93,25 @@ impl<'a> Checker<'a> {
         let ended = self.commands.run_on(&disk, self.job, &self.exploration.check, &environment);
         let ended = ended.map_err(|problem| self.folder.io(problem))?;
         if ended.could_not_run() {
-            let story = ended.story(self.commands.limit());
+            let story = ended.story(self.commands.limit);
             let output = ended.output.trim();
             return Err(self.folder.unusable(format!("the check cannot run: {story}: {output}")));
         }
         Ok(ended)
     }
+}
+
+/// Power on the device on which a run begins: that of the folder, or what a cut has left of an earlier run.
+pub(crate) fn begun<'d>(
+    folder: &Folder,
+    layer: &'d Layer<'_>,
+    records: &[Record],
+    cut: Option<&Cut>,
+) -> Result<(Powered<'d>, Scenario), DeviceError> {
+    let (mut session, scenario) = power_on(folder, shared(layer))?;
+    if let Some(cut) = cut {
+        let made = records[0].apply(&cut.pieces, &mut session).map(|()| session.flush(Time::ZERO));
+        made.flatten().map_err(|problem| folder.unusable(problem))?;
+    }
+    Ok((session, scenario))
 }

@@ -1,13 +1,13 @@
 //! Commands of the user: each in a process group of its own, which ends with it on every way out.
 
+use crate::machine::now;
 use coflash_nbd::{Address, Export, Server};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::io::{self, Read, Seek};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -44,14 +44,17 @@ impl Ended {
 
 /// The most of an output that is kept, in bytes.
 const OUTPUT_BYTES: u64 = 64 << 10;
-/// How often a command is looked at whose time may be over, and how often until it is killed that was asked to end.
+/// How often it is looked whether a command has ended.
+const WAIT: Duration = Duration::from_millis(1);
+/// How often a group is looked at that was asked to end, and how often until it is killed.
 const LOOK: Duration = Duration::from_millis(20);
 const LOOKS: u32 = 100;
 
 /// Runs commands on disks, each served on a socket in a folder of our own.
 pub(crate) struct Commands {
     sockets: TempDir,
-    limit: Duration,
+    /// The time that a command may take.
+    pub(crate) limit: Duration,
     is_stopped: AtomicBool,
 }
 
@@ -65,11 +68,6 @@ impl Commands {
         let place = if own.as_os_str().len() > SOCKET_FOLDER_BYTES_MAX { "/tmp".into() } else { own };
         let sockets = tempfile::Builder::new().prefix("coflash-explore-").tempdir_in(place)?;
         Ok(Self { sockets, limit, is_stopped: AtomicBool::new(false) })
-    }
-
-    /// The time that a command may take.
-    pub(crate) fn limit(&self) -> Duration {
-        self.limit
     }
 
     /// End what runs; what is begun from now on ends at once.
@@ -115,43 +113,30 @@ impl Commands {
         let mut output = tempfile::tempfile()?;
         process.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?);
         let mut child = process.process_group(0).spawn()?;
-        let group = Pid::from_child(&child);
-        let (done, waiting) = channel::<()>();
-        let (status, is_late) = thread::scope(|scope| {
-            let watch = scope.spawn(|| self.watch(group, waiting));
-            let status = child.wait();
-            drop(done);
-            (status, watch.join().expect("it does not panic"))
-        });
-        end_group(group, LOOKS / 4);
+        let begun = now();
+        let mut is_late = false;
+        while !is_late && !self.is_stopped() && child.try_wait()?.is_none() {
+            thread::sleep(WAIT);
+            is_late = now().saturating_duration_since(begun) > self.limit;
+        }
+        let is_over = is_late || self.is_stopped();
+        end_group(&mut child, if is_over { LOOKS } else { LOOKS / 4 });
+        let status = child.wait();
         let mut bytes = Vec::new();
         let length = output.seek(io::SeekFrom::End(0))?;
         output.seek(io::SeekFrom::Start(length.saturating_sub(OUTPUT_BYTES)))?;
         output.take(OUTPUT_BYTES).read_to_end(&mut bytes)?;
         Ok(Ended { status: status?, is_late, output: String::from_utf8_lossy(&bytes).into_owned() })
     }
-
-    /// End a group when its time is over, or when all stops. Returns whether its time was over.
-    fn watch(&self, group: Pid, done: Receiver<()>) -> bool {
-        let looks = self.limit.div_duration_f64(LOOK) as u64;
-        let mut look = 0;
-        while let Err(RecvTimeoutError::Timeout) = done.recv_timeout(LOOK) {
-            look += 1;
-            if look <= looks && !self.is_stopped() {
-                continue;
-            }
-            end_group(group, LOOKS);
-            let _ = done.recv();
-            return look > looks;
-        }
-        false
-    }
 }
 
-/// End what runs in a group: what is still there after some looks is killed.
-fn end_group(group: Pid, looks: u32) {
+/// End what runs in the group of a process: what is still there after some looks is killed.
+fn end_group(child: &mut Child, looks: u32) {
+    let group = Pid::from_child(child);
     let _ = kill_process_group(group, Signal::TERM);
     for _ in 0..looks {
+        // Until it is waited for, it is there.
+        let _ = child.try_wait();
         if test_kill_process_group(group).is_err() {
             return;
         }
@@ -167,29 +152,15 @@ pub(crate) fn in_parallel<E: Send>(
     work: impl Fn(usize) -> Result<(), E> + Sync,
     mut look: impl FnMut() -> bool,
 ) -> Result<(), E> {
+    let work = &|job| work(job).inspect_err(|_| commands.stop());
     thread::scope(|scope| {
-        let (ends, ended) = channel();
-        for job in 0..jobs {
-            let (ends, work) = (ends.clone(), &work);
-            scope.spawn(move || {
-                let done = work(job);
-                if done.is_err() {
-                    commands.stop();
-                }
-                drop(ends.send(done));
-            });
-        }
-        drop(ends);
-        let mut result = Ok(());
-        loop {
-            match ended.recv_timeout(LOOK) {
-                Ok(done) => result = result.and(done),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return result,
-            }
+        let jobs: Vec<_> = (0..jobs).map(|job| scope.spawn(move || work(job))).collect();
+        while !jobs.iter().all(|job| job.is_finished()) {
+            thread::sleep(LOOK / 4);
             if !look() {
                 commands.stop();
             }
         }
+        jobs.into_iter().try_for_each(|job| job.join().expect("it does not panic"))
     })
 }

@@ -69,7 +69,9 @@ pub struct Failed {
     pub count: usize,
     /// The fault of its run.
     pub fault: Option<String>,
-    /// Flushes before the cut.
+    /// The state from which the run recovers, if it does: power was cut again.
+    pub recovers: Option<usize>,
+    /// Flushes before the cut, the first one.
     pub flushes: usize,
     /// The last mark before the cut.
     pub mark: Option<String>,
@@ -112,6 +114,9 @@ impl Failed {
         let mut text = format!("state {}{alike}: power was cut after {} {flushes}", self.state, self.flushes);
         if let Some(mark) = &self.mark {
             let _ = write!(text, " and the mark \"{mark}\"");
+        }
+        if let Some(state) = self.recovers {
+            let _ = write!(text, ", and again in the recovery of state {state}, whose requests these are");
         }
         if let Some(fault) = &self.fault {
             let _ = write!(text, ", in the run with the fault {fault}");
@@ -189,15 +194,16 @@ impl Checker<'_> {
         lost: &[Id],
         kept: &[Id],
     ) -> Result<Failed, DeviceError> {
-        let [(_, flushes), _, (_, mark)] = self.environment(planned, number);
+        let [(_, flushes), _, (_, mark), _] = self.environment(planned, number);
         let why = |&id| Requested { why: Some(self.why(&planned.state, id)), ..self.requested(planned, id) };
         let failed = Failed {
             state: number,
             count: 1,
             fault: self.record.fault.clone().map(|(fault, _)| fault),
+            recovers: self.plan.coverage.recovers,
             flushes: flushes.parse().unwrap_or_default(),
             mark: Some(mark).filter(|mark| !mark.is_empty()),
-            ended: ended.story(self.commands.limit()),
+            ended: ended.story(self.commands.limit),
             output: ended.output.clone(),
             lost: lost.iter().map(why).collect(),
             kept: kept.iter().map(|&id| self.requested(planned, id)).collect(),

@@ -2,8 +2,9 @@
 //!
 //! The workload runs once on the device, and each request is recorded with its arrival and its answer. The
 //! [model of order](crate::order) says which of them a cut must leave, and which it may leave whole, torn, or not at all. Each
-//! such state is made by the firmware over the content that is durable at the time, and the user's check runs on it. With faults the workload runs once more under each, and what a cut
-//! leaves of these runs is checked as well. All this happens in memory: the device in the folder does not change.
+//! such state is made by the firmware over the content that is durable at the time, and the user's check runs on it. With faults the
+//! workload runs once more under each, and what a cut leaves of these runs is checked as well. So are recoveries from some of
+//! the cuts, which are cut again. All this happens in memory: the device in the folder does not change.
 //!
 //! | concept | place |
 //! |---|---|
@@ -30,11 +31,11 @@ mod states;
 
 use crate::export::shape;
 use crate::folder::{DeviceError, Folder};
-use crate::layers::{over, power_on, shared};
+use crate::layers::{over, shared};
 use crate::lines::Lines;
 use crate::lock::lock;
 use crate::power_on::servable;
-use check::Checker;
+use check::{Checker, begun};
 use coflash_base::{Bytes, Seed};
 use coflash_scenario::Scenario;
 use coflash_store::{Disks, FileDisk, SECTOR_BYTES};
@@ -44,9 +45,10 @@ use fault::{Fault, Faults};
 use outlines::Alike;
 use plan::Plan;
 pub use plan::{Coverage, Planned};
-use record::Record;
+use record::{Cut, Record};
 use run::RunDisk;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter};
 use std::path::PathBuf;
@@ -81,10 +83,12 @@ impl FromStr for AtomicUnit {
 pub struct Exploration {
     /// The command of the workload, for the shell.
     pub run: String,
+    /// The command that recovers from a power cut, for the shell: it runs on states that are right, and is cut again.
+    pub recover: Option<String>,
     /// The command of the check, for the shell: a state is wrong if it fails.
     pub check: String,
     /// The number of states, beside those right after flushes and marks: for each fault, and for the runs without one.
-    pub points: u32,
+    pub points: usize,
     /// How often the workload runs without a fault, each time with other answers.
     pub runs: usize,
     /// What power cuts leave of a write: units of it.
@@ -133,8 +137,11 @@ struct Kept {
 
 /// The states are checked in this number of passes over the run: first those of windows with new shapes.
 const PASSES: usize = 4;
-/// How often marks are looked for.
+/// The most states from which recovery runs.
+const RECOVERIES_MAX: usize = 16;
+/// How often marks are looked for, and after how many looks it is told that the workload runs.
 const MARKS: Duration = Duration::from_millis(1);
+const LOOKS: u32 = 20;
 /// The folder of the records.
 const RECORDS: &str = "explored";
 
@@ -170,7 +177,7 @@ pub fn explore(
     let faults = plan.faults.iter().map(|text| text.parse::<Fault>());
     let faults: Vec<_> =
         faults.collect::<Result<_, _>>().map_err(|problem| folder.unusable(format!("fault: {problem}")))?;
-    let (clean, counted) = match exploring.run(Faults::default(), 0, report) {
+    let (clean, counted) = match exploring.run(Faults::default(), &[], None, report) {
         Err(_) if commands.is_stopped() => return Ok(Explored { is_stopped: true, ..Explored::default() }),
         clean => clean?,
     };
@@ -183,8 +190,21 @@ pub fn explore(
     }
     let mut records = vec![Record { share: plan.runs, ..clean }];
     for (faults, share) in runs.into_iter().take_while(|_| !commands.is_stopped()) {
-        let (record, _) = exploring.run(faults, records.len(), report)?;
+        let (record, _) = exploring.run(faults, &records, None, report)?;
         records.push(Record { share, ..record });
+    }
+    let cuts = if plan.recover.is_some() { exploring.cuts(&records[0])? } else { Vec::new() };
+    let share = cuts.len();
+    for (number, cut) in cuts.into_iter().take_while(|_| !commands.is_stopped()).enumerate() {
+        let (record, counted) = exploring.run(Faults::default(), &records, Some(&cut), report)?;
+        records.push(Record { share, ..record });
+        for fault in &faults {
+            let mut stream = Seed(plan.seed).child(&number.to_string()).stream("fault of a recovery");
+            let mut each = Faults::each(fault, &counted, &mut stream);
+            let faults = each.swap_remove(number % each.len());
+            let (record, _) = exploring.run(faults, &records, Some(&cut), report)?;
+            records.push(Record { share, ..record });
+        }
     }
     let kept = Kept { plan: plan.clone(), device: device_now(folder).map_err(io)?, records };
     let file = BufWriter::new(File::create(folder.join(RECORDS).join("record.json")).map_err(io)?);
@@ -248,60 +268,78 @@ struct Exploring<'a> {
 }
 
 impl Exploring<'_> {
-    /// Run the workload.
+    fn plan_of(&self, record: &Record) -> Result<Plan, DeviceError> {
+        let Exploration { atomic, points, seed, .. } = self.plan;
+        let plan = Plan::new(record, atomic.0, points / record.share, *seed);
+        plan.map_err(|problem| self.folder.io(problem))
+    }
+
+    /// The cuts of the first run from which recovery runs: at some of its states, spread over the run.
+    fn cuts(&self, record: &Record) -> Result<Vec<Cut>, DeviceError> {
+        let plan = self.plan_of(record)?;
+        let step = plan.states.len().div_ceil(RECOVERIES_MAX);
+        let cut = |(at, Planned { window, pieces, .. }): (usize, &Planned)| {
+            let about = &plan.windows[*window];
+            let mark = about.marks.checked_sub(1).map(|last| record.log.marks[last].text.clone());
+            let pieces = plan.durable[..=*window].iter().flatten().chain(pieces).cloned().collect();
+            Cut { state: at + 1, pieces, flushes: about.flushes, mark: mark.unwrap_or_default() }
+        };
+        let first = self.plan.seed as usize % step;
+        Ok(plan.states.iter().enumerate().skip(first).step_by(step).map(cut).collect())
+    }
+
+    /// Run the workload, or recovery from a cut. `records` are the runs before.
     fn run(
         &self,
         faults: Faults,
-        number: usize,
+        records: &[Record],
+        cut: Option<&Cut>,
         report: &mut dyn FnMut(&Explored) -> bool,
     ) -> Result<(Record, Faults), DeviceError> {
         let io = |problem| self.folder.io(problem);
-        let layer = over(self.folder, shared(self.files))?;
-        let (session, scenario) = power_on(self.folder, shared(&layer))?;
+        let (number, layer) = (records.len(), over(self.folder, shared(self.files))?);
+        let (session, scenario) = begun(self.folder, &layer, records, cut)?;
+        let command = self.plan.recover.as_ref().filter(|_| cut.is_some()).unwrap_or(&self.plan.run);
         let path = data_of(self.folder, number);
         let data =
             File::options().read(true).write(true).create(true).truncate(true).open(path).map_err(io)?;
-        let is_faulty = faults.told().is_some();
+        let may_fail = faults.told().is_some() || cut.is_some();
         let shape = shape(&scenario, session.size_bytes());
         let stream = Seed(self.plan.seed).child(&number.to_string()).stream("schedule");
         let disk = RunDisk::new(session, shape).recorded(data, faults, stream);
         let socket = self.commands.socket("marks");
         let mut marks = Lines::bind(&socket).map_err(io)?;
         let environment = [("COFLASH_MARKS", socket.to_string_lossy().into_owned())];
-        let ended = Mutex::new(None);
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                while lock(&ended).is_none() {
-                    marks.serve(|text| disk.mark(text));
-                    thread::sleep(MARKS);
-                }
-            });
+        let ended = thread::scope(|scope| {
             scope.spawn(|| disk.answer());
-            let run = |_| {
-                let done = self.commands.run_on(&disk, 0, &self.plan.run, &environment);
+            let running = scope.spawn(|| {
+                let ended = self.commands.run_on(&disk, 0, command, &environment);
                 disk.end_answers();
-                let result = done.as_ref().map(drop).map_err(|problem| io::Error::from(problem.kind()));
-                *lock(&ended) = Some(done);
-                result
-            };
-            in_parallel(1, self.commands, run, || report(&Explored::default()))
+                ended
+            });
+            for look in (0..LOOKS).cycle().take_while(|_| !running.is_finished()) {
+                marks.serve(|text| disk.mark(text));
+                if look == 0 && !report(&Explored::default()) {
+                    self.commands.stop();
+                }
+                thread::sleep(MARKS);
+            }
+            running.join().expect("nothing panics")
         })
         .map_err(io)?;
-        let ended = ended.into_inner().expect("nothing panics").expect("it has ended").map_err(io)?;
-        let story = (!ended.is_good()).then(|| ended.story(self.commands.limit()));
-        if let Some(story) = story.as_ref().filter(|_| !is_faulty || ended.could_not_run()) {
-            return Err(self
-                .folder
-                .unusable(format!("the workload failed: {story}: {}", ended.output.trim())));
+        let story = (!ended.is_good()).then(|| ended.story(self.commands.limit));
+        if let Some(story) = story.as_ref().filter(|_| !may_fail || ended.could_not_run()) {
+            let what = if cut.is_some() { "recovery" } else { "the workload" };
+            return Err(self.folder.unusable(format!("{what} failed: {story}: {}", ended.output.trim())));
         }
         let (record, faults) = disk.into_record().map_err(io)?;
-        Ok((Record { ended: story, ..record }, faults))
+        Ok((Record { ended: story, cut: cut.cloned(), ..record }, faults))
     }
 
     /// Do work on planned states of a run, in order. Each job has a base of its own, which goes from window to window.
     fn on_states(
         &self,
-        (record, plan): (&Record, &Plan),
+        (records, run, plan): (&[Record], usize, &Plan),
         states: &[usize],
         report: &mut dyn FnMut() -> bool,
         work: impl Fn(&Checker<'_>, usize, &Planned) -> Result<(), DeviceError> + Sync,
@@ -310,7 +348,8 @@ impl Exploring<'_> {
         let job = |job| -> Result<(), DeviceError> {
             let base = over(self.folder, shared(self.files))?;
             let Self { folder, plan: exploration, commands, .. } = *self;
-            let checker = Checker { folder, exploration, commands, base: &base, record, plan, job };
+            let record = &records[run];
+            let checker = Checker { folder, exploration, commands, base: &base, records, record, plan, job };
             let mut session = checker.power_on_base()?;
             let mut begun = 0;
             while let Some(&at) = states.get(next.fetch_add(1, Ordering::Relaxed))
@@ -333,10 +372,7 @@ impl Exploring<'_> {
         only: Option<usize>,
         report: &mut dyn FnMut(&Explored) -> bool,
     ) -> Result<Explored, DeviceError> {
-        let Exploration { atomic, points, seed, .. } = self.plan;
-        let plan = |record: &Record| Plan::new(record, atomic.0, *points as usize / record.share, *seed);
-        let plans = records.iter().map(plan).collect::<io::Result<Vec<_>>>();
-        let plans = plans.map_err(|problem| self.folder.io(problem))?;
+        let plans: Vec<_> = records.iter().map(|record| self.plan_of(record)).collect::<Result<_, _>>()?;
         let log = &records[0].log;
         let (changes, marks) = (log.changes(), log.marks.len());
         let explored = Explored {
@@ -353,7 +389,7 @@ impl Exploring<'_> {
         let mut report = || report(&known().clone());
         let whole = &[plans[0].uncut][if only.is_some() { 1 } else { 0 }..];
         // What fails without a power cut says nothing of power cuts.
-        self.on_states((&records[0], &plans[0]), whole, &mut report, |checker, _, planned| {
+        self.on_states((records, 0, &plans[0]), whole, &mut report, |checker, _, planned| {
             let ended = checker.check(planned, 0)?;
             if ended.is_good() || self.commands.is_stopped() {
                 return Ok(());
@@ -361,28 +397,35 @@ impl Exploring<'_> {
             Err(self.folder.unusable(format!(
                 "the check fails on the device after the whole workload, without a power cut: {}: {}; a check must \
                  succeed there",
-                ended.story(self.commands.limit()),
+                ended.story(self.commands.limit),
                 ended.output.trim()
             )))
         })?;
-        let mut first = 1;
-        for (record, plan) in records.iter().zip(&plans) {
-            let alike = Mutex::new(Alike::default());
+        let (mut first, wrong) = (1, Mutex::new(BTreeSet::new()));
+        for (run, plan) in plans.iter().enumerate() {
+            // What recovers from a wrong state says nothing.
+            let is_known = plan.coverage.recovers.is_some_and(|state| lock(&wrong).contains(&state));
+            let (alike, early) = (Mutex::new(Alike::default()), Mutex::new(BTreeSet::<usize>::new()));
             for pass in 0..PASSES {
-                let pass_of = |at: usize| if plan.states[at].is_early { 0 } else { 1 + at % (PASSES - 1) };
-                let is_asked =
-                    |at: &usize| pass_of(*at) == pass && only.is_none_or(|only| only == first + at);
+                let is_late = |at: usize| plan.states[at].early.is_empty();
+                let pass_of = |at: usize| if is_late(at) { 1 + at % (PASSES - 1) } else { 0 };
+                let is_asked = |at: &usize| {
+                    pass_of(*at) == pass && !is_known && only.is_none_or(|only| only == first + at)
+                };
                 let asked: Vec<_> = (0..plan.states.len()).filter(is_asked).collect();
-                self.on_states((record, plan), &asked, &mut report, |checker, at, planned| {
+                self.on_states((records, run, plan), &asked, &mut report, |checker, at, planned| {
                     let ended = checker.check(planned, first + at)?;
                     if self.commands.is_stopped() {
                         return Ok(());
                     }
                     known().states += 1;
+                    lock(&early).extend(&planned.early);
+                    known().coverage[run].shapes_checked = lock(&early).len();
                     if ended.is_good() {
                         return only.map_or(Ok(()), |_| checker.keep_right(planned, first + at, &ended));
                     }
                     known().failed += 1;
+                    lock(&wrong).insert(first + at);
                     let outline = outlines::outline(&ended.output);
                     if lock(&alike).wants(&outline) {
                         let failed = checker.shrunk(planned, first + at, &ended)?;

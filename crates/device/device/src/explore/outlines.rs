@@ -25,7 +25,7 @@ const KEPT_EACH_MAX: usize = 4;
 /// The failures of a run: one of those with the same outline, and the same fewest requests up to their places.
 #[derive(Default)]
 pub(crate) struct Alike {
-    kinds: Vec<(String, String, Failed)>,
+    kinds: BTreeMap<(String, String), Failed>,
     /// The failures of each outline: those that are shrunk, and the others.
     counts: BTreeMap<String, (usize, usize)>,
 }
@@ -40,33 +40,29 @@ impl Alike {
         wants
     }
 
-    /// Add a failure that is shrunk.
-    pub(crate) fn add(&mut self, outline: String, mut failed: Failed) {
-        let shape = failed.shape();
-        match self.kinds.iter_mut().find(|kind| (&kind.0, &kind.1) == (&outline, &shape)) {
-            Some((.., first)) => {
-                failed.count += first.count;
-                if failed.state < first.state {
-                    std::mem::swap(first, &mut failed);
-                }
-                first.count = first.count.max(failed.count);
-                // A folder that cannot be removed is one more to look at.
-                let _ = fs::remove_dir_all(&failed.folder);
-            }
-            None => self.kinds.push((outline, shape, failed)),
-        }
+    /// Add a failure that is shrunk. The folder of the later one of two that are alike goes.
+    pub(crate) fn add(&mut self, outline: String, failed: Failed) {
+        let kind = (outline, failed.shape());
+        let (kept, gone) = match self.kinds.remove(&kind) {
+            Some(first) if first.state < failed.state => (first, Some(failed)),
+            first => (failed, first),
+        };
+        let more = gone.map_or(0, |gone| {
+            // One that cannot be removed is one more to look at.
+            let _ = fs::remove_dir_all(&gone.folder);
+            gone.count
+        });
+        self.kinds.insert(kind, Failed { count: kept.count + more, ..kept });
     }
 
     /// One of each kind. Failures that were not shrunk count to the first one with their outline.
-    pub(crate) fn failures(mut self) -> impl Iterator<Item = Failed> {
-        self.kinds.sort_by_key(|(.., failed)| failed.state);
-        for (outline, (_, count)) in self.counts {
-            self.kinds
-                .iter_mut()
-                .find(|kind| kind.0 == outline)
-                .into_iter()
-                .for_each(|kind| kind.2.count += count);
+    pub(crate) fn failures(self) -> impl Iterator<Item = Failed> {
+        let mut kinds: Vec<_> = self.kinds.into_iter().collect();
+        kinds.sort_by_key(|(_, failed)| failed.state);
+        for (outline, (_, others)) in self.counts {
+            let first = kinds.iter_mut().find(|((of, _), _)| *of == outline);
+            first.into_iter().for_each(|(_, failed)| failed.count += others);
         }
-        self.kinds.into_iter().map(|(.., failed)| failed.with_story())
+        kinds.into_iter().map(|(_, failed)| failed.with_story())
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::order::Id;
 use rangemap::RangeMap;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// A visible range of a change.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
     /// The change.
     pub id: Id,
@@ -19,7 +20,6 @@ pub struct Painted(RangeMap<u64, Id>);
 
 impl Painted {
     /// The parts of a range where no change lies for which `is_above` holds.
-    #[must_use]
     pub fn visible(&self, range: Range<u64>, is_above: impl Fn(Id) -> bool) -> Vec<Range<u64>> {
         let (mut parts, mut from) = (Vec::new(), range.start);
         for (above, _) in self.0.overlapping(&range).filter(|&(_, &other)| is_above(other)) {

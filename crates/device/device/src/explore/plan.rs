@@ -6,9 +6,10 @@ use super::states::{Base, State, parts, pieces};
 use crate::order::{Id, Log, Window};
 use coflash_base::Seed;
 use coflash_base::seed::{RandomStream, RngExt};
+use rangemap::RangeSet;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::ops::Range;
 
 /// Draws that find nothing new, one after another, before those of a window end.
 const PATIENCE: usize = 60;
@@ -26,8 +27,8 @@ pub struct Planned {
     pub state: State,
     /// What is seen of it.
     pub(crate) pieces: Vec<Piece>,
-    /// Whether its window is the first one of its shape.
-    pub is_early: bool,
+    /// The windows, each the first one of its shape, in which it may be left.
+    pub early: BTreeSet<usize>,
 }
 
 /// How much of a run is checked.
@@ -37,8 +38,11 @@ pub struct Coverage {
     pub windows: usize,
     /// Shapes of windows: how many open changes of each kind and size, with FUA or without, came before and since the last promise.
     pub shapes: usize,
-    /// Shapes of which a state is checked.
+    /// Shapes of which a state was checked.
     pub shapes_checked: usize,
+    /// The state from which the run recovers, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovers: Option<usize>,
 }
 
 /// The plan of the states of a run.
@@ -63,8 +67,9 @@ impl Plan {
         let mut stream = Seed(seed).stream("points");
         let shapes = Shapes::new(log, &windows);
         let (shares, early) = shapes.shares(points, &mut stream);
+        let recovers = record.cut.as_ref().map(|cut| cut.state);
         let coverage =
-            Coverage { windows: windows.len(), shapes: shapes.0.len(), shapes_checked: early.len() };
+            Coverage { windows: windows.len(), shapes: shapes.0.len(), shapes_checked: 0, recovers };
         let mut plan = Self { coverage, ..Self::default() };
         let (mut base, mut seen, mut carried) = (Base::default(), BTreeMap::new(), 0);
         let (mut open, mut uncut) = (BTreeSet::new(), 0);
@@ -75,11 +80,12 @@ impl Plan {
             let mut add = |state: State| {
                 let pieces = pieces(&base.painted, log, &state);
                 let (content, _) = base.content(log, &digests, &pieces);
-                let (next, is_early) = (plan.states.len(), early.contains(&number));
+                let next = plan.states.len();
                 let at = *seen.entry((window.flushes, window.marks, content)).or_insert(next);
                 if at == next {
-                    plan.states.push(Planned { window: number, state, pieces, is_early });
+                    plan.states.push(Planned { window: number, state, pieces, early: BTreeSet::new() });
                 }
+                plan.states[at].early.extend(early.get(&number));
                 (at, at == next)
             };
             if window.is_told {
@@ -146,10 +152,10 @@ impl Shapes {
             group.sort_by_cached_key(|_| stream.random::<u64>());
         }
         groups.sort_by_cached_key(|group| (group.len(), stream.random::<u64>()));
-        let (mut left, mut shares) = (points, BTreeMap::new());
+        let (left, mut shares) = (Cell::new(points), BTreeMap::new());
         let mut give = |number: usize, most: usize| {
-            let more = most.min(left);
-            left -= more;
+            let more = most.min(left.get());
+            left.set(left.get() - more);
             *shares.entry(number).or_default() += more;
             more > 0
         };
@@ -158,7 +164,9 @@ impl Shapes {
         let longest = groups.iter().map(Vec::len).max().unwrap_or_default();
         let rounds = (0..longest).flat_map(|round| groups.iter().filter_map(move |group| group.get(round)));
         let visits: Vec<_> = rounds.copied().collect();
-        while visits.iter().fold(false, |any, &number| give(number, PORTION) | any) {}
+        let rounds = left.get() / PORTION / visits.len().max(1);
+        visits.iter().for_each(|&number| _ = give(number, rounds * PORTION));
+        visits.iter().for_each(|&number| _ = give(number, PORTION));
         (shares, early)
     }
 }
@@ -175,18 +183,14 @@ struct Choice<'a> {
 impl Choice<'_> {
     /// A state whose changes land in a drawn order that the model allows: each between its arrival and its answer.
     fn turned(&self, state: State, stream: &mut RandomStream) -> State {
-        let mut order = self.landing(state.come);
+        let mut order: Vec<_> = self.loose.iter().chain(&self.open).copied().collect();
+        order.retain(|&id| id < state.come);
         order.sort_by_cached_key(|&id| {
             let entry = &self.log.entries[id];
             let answered = entry.answered.map_or(usize::MAX, |answered| answered.event);
             stream.random_range(entry.arrived.event..=answered)
         });
         state.landing(self.log, order, self.loose)
-    }
-
-    /// The changes that may land in another order, of those before `come`.
-    fn landing(&self, come: Id) -> Vec<Id> {
-        self.loose.iter().chain(&self.open).copied().filter(|&id| id < come).collect()
     }
 
     /// The state of this number: first others of the order, then each change lost or kept alone, and every second time any state.
@@ -236,21 +240,10 @@ impl Choice<'_> {
             if kept.is_empty() {
                 state.kept.remove(&id);
             } else {
-                state.kept.extend([joined((id, kept))]);
+                // Adjacent ones are one.
+                state.kept.insert(id, RangeSet::from_iter(kept).into_iter().collect());
             }
         }
         if stream.random_bool(0.25) { self.turned(state, stream) } else { state }
     }
-}
-
-/// Join adjacent ranges, so that a whole change is one.
-fn joined((id, parts): (Id, Vec<Range<u64>>)) -> (Id, Vec<Range<u64>>) {
-    let mut all = Vec::<Range<u64>>::new();
-    for part in parts {
-        match all.last_mut() {
-            Some(before) if before.end == part.start => before.end = part.end,
-            _ => all.push(part),
-        }
-    }
-    (id, all)
 }

@@ -11,10 +11,24 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::unix::fs::FileExt;
 
+/// The state in which a run begins that is the recovery from a power cut.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Cut {
+    /// The number of the state.
+    pub(crate) state: usize,
+    /// What the first run leaves, from its beginning on.
+    pub(crate) pieces: Vec<Piece>,
+    /// Flushes of the workload, and its last mark, before the cut.
+    pub(crate) flushes: usize,
+    pub(crate) mark: String,
+}
+
 /// A run that has ended. A workload may write more than memory holds, so its data is in a file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub(crate) log: Log,
+    /// The cut from which it recovers, if it does.
+    pub(crate) cut: Option<Cut>,
     /// The fault under which it ran, and whether that came.
     pub(crate) fault: Option<(String, bool)>,
     /// How many runs share its points.

@@ -75,7 +75,7 @@ impl<D: Disk + Send> RunDisk<D> {
         let Written { log, faults, data, result, .. } =
             logged.written.into_inner().unwrap_or_else(PoisonError::into_inner);
         result?;
-        Ok((Record { log, fault: faults.told(), share: 1, ended: None, data: Some(data) }, faults))
+        Ok((Record { log, fault: faults.told(), data: Some(data), ..Record::default() }, faults))
     }
 
     /// Answer requests by the schedule, until [`end_answers`](Self::end_answers) is called and all are answered.
@@ -113,20 +113,24 @@ impl<D: Disk + Send> Export for RunDisk<D> {
     fn serve(&self, requests: &mut Vec<Request>) {
         // Before they are logged: of several connections the log has the order in which requests are served.
         let session = &mut *lock(&self.session);
-        let ids: Vec<_> = {
-            let mut written = self.log.as_ref().map(|logged| lock(&logged.written));
-            let arrives =
-                |request| written.as_mut()?.arrives(self.clock, request, self.shape.preferred_bytes);
-            requests.iter().map(arrives).collect()
+        let logged = self.log.as_ref();
+        let taken: Vec<_> = {
+            let mut written = logged.map(|logged| lock(&logged.written));
+            let take = |request: &mut Request| {
+                let offset = request.offset;
+                let Some(written) = &mut written else { return (offset, Fate::Done, None) };
+                let fate = written.faults.fate(request, session, self.clock.time());
+                (offset, fate, written.arrives(self.clock, request, self.shape.preferred_bytes))
+            };
+            requests.iter_mut().map(take).collect()
         };
-        for (mut request, id) in requests.drain(..).zip(ids) {
-            let logged = self.log.as_ref();
-            let fate =
-                logged.map_or(Fate::Done, |logged| lock(&logged.written).faults.fate(&request, session));
+        for (mut request, (offset, fate, id)) in requests.drain(..).zip(taken) {
             let result = match fate {
                 Fate::Failed(errno) => Err(errno),
                 _ => serve_untimed(session, &mut request, self.clock.time()),
             };
+            // The client knows of no other place.
+            request.offset = offset;
             match (logged, id) {
                 (Some(logged), Some(id)) => {
                     let kind = digest((format!("{:?}", request.command), request.length, request.fua));

@@ -8,7 +8,7 @@ use super::plan::Planned;
 use super::states::{State, pieces};
 use crate::folder::DeviceError;
 use crate::order::{Id, Log};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most checks to find the fewest requests that must be lost, and those that must be there.
 const CHECKS_MAX: usize = 100;
@@ -27,7 +27,7 @@ struct Shrinking<'a, 'b> {
 impl Shrinking<'_, '_> {
     fn planned(&self, state: State) -> Planned {
         let pieces = pieces(&self.durable, &self.checker.record.log, &state);
-        Planned { window: self.window, state, pieces, is_early: false }
+        Planned { window: self.window, state, pieces, early: BTreeSet::new() }
     }
 
     fn fails(&mut self, state: &State) -> Result<bool, DeviceError> {

@@ -19,7 +19,6 @@ pub struct State {
 
 impl State {
     /// Keep some changes, whole.
-    #[must_use]
     pub fn keeping(log: &Log, come: Id, ids: impl IntoIterator<Item = Id>) -> Self {
         let whole = |id: Id| (id, vec![log.entries[id].range()]);
         Self { come, order: None, kept: ids.into_iter().map(whole).collect() }
@@ -36,7 +35,6 @@ impl State {
     }
 
     /// Whether a change is there as a whole.
-    #[must_use]
     pub fn has_whole(&self, log: &Log, id: Id) -> bool {
         let whole = log.entries[id].range();
         self.kept.get(&id).is_some_and(|kept| *kept == [whole])
@@ -47,7 +45,6 @@ impl State {
 const PARTS_MAX: usize = 4096;
 
 /// The atomic parts of a change.
-#[must_use]
 pub(crate) fn parts(log: &Log, id: Id, unit_bytes: u64) -> Vec<Range<u64>> {
     let entry = &log.entries[id];
     let unit_bytes = unit_bytes * (entry.length / unit_bytes).div_ceil(PARTS_MAX as u64).max(1);

@@ -11,9 +11,11 @@ use std::net::{Shutdown, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 const SIZE: usize = 1 << 20;
 
@@ -370,4 +372,47 @@ fn an_address_says_whether_other_machines_reach_it() {
 fn a_path_is_a_uri() {
     let address = Address::Unix(PathBuf::from("/tmp/a disk&more/%.sock"));
     assert_eq!(address.to_string(), "nbd+unix:///?socket=/tmp/a%20disk%26more/%25.sock");
+}
+
+#[test]
+fn clients_that_read_nothing_share_one_memory_and_make_room_for_others() {
+    const LENGTH: u32 = 32 << 20;
+    let (sender, ends) = channel();
+    let served = AtomicUsize::new(0);
+    let export = Counting(Telling(Memory::with_size(LENGTH as usize), Mutex::new(sender)), &served);
+    with_server("memory", &export, |socket| {
+        let ask = |number: u64, length: u32| {
+            let mut client = connect(socket);
+            client.write_all(&command(0, READ, number, 0, length)).unwrap();
+            client
+        };
+        let silent: Vec<_> = (0..12).map(|number| ask(number, LENGTH)).collect();
+        thread::sleep(Duration::from_secs(1));
+        assert_eq!(served.load(Ordering::Relaxed), 8, "more would be more than the memory of all");
+        assert_eq!(simple(&mut ask(99, 4096)), (0, 99));
+        assert!(ends.try_recv().is_err(), "who asks for little waits for nobody");
+        let mut reader = ask(12, LENGTH);
+        assert_eq!(simple(&mut reader), (0, 12));
+        receive(&mut reader, LENGTH as usize);
+        assert!(ends.iter().any(|why| why.starts_with("the client left a reply unread")));
+        drop(silent);
+    });
+}
+
+/// Counts the requests that it serves.
+struct Counting<'a, E>(E, &'a AtomicUsize);
+
+impl<E: Export> Export for Counting<'_, E> {
+    fn shape(&self) -> Shape {
+        self.0.shape()
+    }
+
+    fn serve(&self, requests: &mut Vec<Request>) {
+        self.1.fetch_add(requests.len(), Ordering::Relaxed);
+        self.0.serve(requests);
+    }
+
+    fn ended(&self, why: &Hangup) {
+        self.0.ended(why);
+    }
 }
