@@ -1,6 +1,6 @@
 """Where trims of logged pages pay: pools, skews, distances of checkpoints, spare space, units, drives, rivals.
 
-The generator of `the_log_holds_the_page.py`, on its drive of eight dies. In the folder of the examples,
+The generator of `the_log_holds_the_page.py`, on the drive of `drive.py`. In the folder of the examples,
 `python -m trimmed_page.map base grid spare units drives` (or some of these) prints a table in Markdown for each; `grid`
 also draws `log-holds-figure-1.svg`. The seed is 1 where a row does not name another. A run takes about a second.
 """
@@ -17,25 +17,12 @@ from typing import Any
 import numpy as np
 from matplotlib import pyplot as plt
 
-from coflash import Result, Scenario, run
-from trimmed_page.database import PAGE_BYTES, TRIM, Database
+from coflash import Result, Scenario
+from trimmed_page import drive
+from trimmed_page.database import PAGE_BYTES, Database
+from trimmed_page.drive import BASE
 
 TRANSACTIONS = 40_000
-BASE = Database(pages=4_096, pool=0.2, distance=0.25)
-DRIVE = Scenario.load("demo").with_(
-    {
-        "flash": {"channels": 4, "chips_per_channel": 2, "dies_per_chip": 1, "planes_per_die": 1, "cell": "tlc"},
-        "flash.page_size": "4KiB",
-        "flash.pages_per_block": 4,
-        "ftl.pools": "device",
-        "gc.low_mark": 6,
-        "ftl.spare": {"share": "12%", "definition": "over_provisioning"},
-        "cache.size": "0B",
-        "cooperation": {"name": "none"},
-        "precondition": {"fill": "mapped", "until_steady": True},
-        "replay": {"mode": "closed", "queue_depth": 8},
-    }
-)
 CASES: dict[str, dict[str, Any]] = {
     "none": {},
     "log": {"trims_log": True},
@@ -47,21 +34,10 @@ CALIBRATED = {"7450-max": True, "p5520": True, "cm7-r": True, "pe8110": True, "w
 
 
 def measured(database: Database, keys: Mapping[str, object], whole: int = 1) -> Result:
-    """Return the result of a database from its empty pool on; refuse one that is not steady.
-
-    Trims of less than `whole` bytes, or not at a multiple of them, are left out, as by a drive that frees whole units.
-    """
+    """Return the result of a database on a drive that frees whole units of so many bytes."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "requests.csv"
-        requests = replace(database).requests(TRANSACTIONS)
-        heeded = (of for of in requests if of[0] != TRIM or not (of[1] % whole or of[2] % whole))
-        rows = (f"0,{op},{offset},{size}\n" for op, offset, size in heeded)
-        path.write_text("time_ns,op,offset,length\n" + "".join(rows))
-        space = f"{-(-database.space_bytes // 65536) * 65536}B"
-        result = run(DRIVE.with_({"flash.exported": space, "workload": {"trace": [str(path)]}, **keys}))
-    if not any("Write amplification was steady then" in note for note in result.notes):
-        raise RuntimeError(f"{database}: {result.notes}")
-    return result
+        trace = drive.written(database, TRANSACTIONS, Path(folder) / "requests.csv", whole)
+        return drive.measured(database, trace, keys)
 
 
 def row(
@@ -70,10 +46,9 @@ def row(
     """Return WAF, flash programs a transaction, and time a transaction in microseconds, of each case."""
     found = {}
     for case, options in CASES.items():
-        metrics = measured(replace(database, **options), keys or {}, whole).metrics
-        waf = float(metrics.waf_host or 0)
-        pages = waf * metrics.host_writes_pages / TRANSACTIONS
-        found[case] = (waf, pages, metrics.simulated_ns / TRANSACTIONS / 1000)
+        result = measured(replace(database, **options), keys or {}, whole)
+        time = result.metrics.simulated_ns / TRANSACTIONS / 1000
+        found[case] = (drive.waf(result), drive.programs(result, TRANSACTIONS), time)
     return found
 
 
@@ -100,13 +75,10 @@ def table(first: str, rows: dict[str, dict[str, tuple[float, float, float]]]) ->
 
 def base() -> None:
     """Print the base over seeds, and above rivals."""
-    bytes_too = 0.12 + BASE.pool * BASE.pages * PAGE_BYTES / BASE.space_bytes
-    data = f"{100 * BASE.pages * PAGE_BYTES / BASE.space_bytes:.1f}%"
-    handles = {"ftl.placement": {"name": "fdp", "handles": 2, "shares": [data]}}
     rows = {f"seed {seed}": row(replace(BASE, seed=seed)) for seed in (1, 2, 3)}
-    rows["two handles, log and data"] = row(BASE, handles)
+    rows["two handles, log and data"] = row(BASE, drive.two_handles(BASE))
     rows["SepBIT"] = row(BASE, {"ftl.placement": {"name": "sepbit"}})
-    rows["the pool's bytes as spare space, too"] = row(BASE, {"ftl.spare.share": f"{bytes_too:.1%}"})
+    rows["the pool's bytes as spare space, too"] = row(BASE, drive.pool_as_spare(BASE))
     rows["commits shared by 16"] = row(replace(BASE, commits=16))
     rows["doublewrite in place of images"] = row(replace(BASE, images="doublewrite"))
     table("base, and rivals", rows)
@@ -164,12 +136,17 @@ def units() -> None:
     print(f"\n{trims:.2f} trims a transaction save {saved:.0f} µs: all is lost where one takes {saved / trims:.0f} µs")
 
 
+WORD_LINES = ("one_shot_pages", "pages_per_type")
+"""Blocks of the drive have four pages, and word lines of more pages have no room in them."""
+
+
 def drives() -> None:
-    """Print the base with the spare space, the victims, the levelling and the times of calibrated drives."""
+    """Print the base with the spare space, the victims and the times of calibrated drives."""
     rows = {}
     for name, frees in CALIBRATED.items():
         values = Scenario.load(name).to_dict()
-        keys: dict[str, object] = {"ftl.spare": values["ftl"]["spare"], "timing": values["timing"]}
+        timing = {key: value for key, value in values["timing"].items() if key not in WORD_LINES}
+        keys: dict[str, object] = {"ftl.spare": values["ftl"]["spare"], "timing": timing}
         keys |= {"gc.victim": values["gc"].get("victim", "greedy")}
         keys |= {"controller.write_command": values.get("controller", {}).get("write_command", "0ns")}
         rows[name if frees else f"{name}, if it freed trimmed pages"] = row(BASE, keys)
