@@ -103,7 +103,7 @@ def rates(before: dict[str, float], after: dict[str, float], transactions: int) 
 
 COUNTERS = ("host_writes", "programs", "host_trims", "erases", "reads", "writes", "response_ns")
 TIMING_US = {"read": 25, "program": 200, "erase": 1500}
-"""Of the scenario `ssd`, on one die."""
+"""Of the scenario `ssd`, on one die; `flash_ms` is the time of all dies together."""
 
 
 def counters(served: device.Served) -> dict[str, float]:

@@ -11,8 +11,17 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-COLUMNS = ("WAF", "host pages", "programs", "trimmed pages", "erases", "flash ms", "transactions a second", "twin")
-KEYS = ("waf", "host_pages", "programs", "trimmed_pages", "erases", "flash_ms", "tps", "twin")
+COLUMNS = {
+    "transactions": "transactions",
+    "WAF": "waf",
+    "host pages": "host_pages",
+    "programs": "programs",
+    "trimmed pages": "trimmed_pages",
+    "ms of dies": "flash_ms",
+    "transactions a second": "tps",
+    "twin": "twin",
+}
+"""The key of each column; pages are those of a transaction."""
 NAMES = {"none": "nothing", "log": "the dead log", "pages": "logged pages", "both": "both"}
 
 
@@ -27,15 +36,15 @@ def signed(value: float) -> str:
 
 
 def measured() -> Iterator[str]:
-    """Yield the table of the cases, a transaction each, and how many programs trims of pages change."""
+    """Yield the table of the cases, and how much trims change the programs of a transaction."""
     yield f"| scale | trimmed | {' | '.join(COLUMNS)} |"
     yield "|---" * (len(COLUMNS) + 2) + "|"
     scales: dict[int, dict[str, float]] = {}
     for row in lines("measured.jsonl"):
         scales.setdefault(row["scale"], {})[row["case"]] = row["programs"]
-        rate = "" if row["emulated"] else " (not held back)"
-        values = [str(row[key]) + (rate if key == "tps" else "") for key in KEYS]
-        yield f"| {row['scale']} | {NAMES[row['case']]} | {' | '.join(values)} |"
+        values = " | ".join(f"{row[key]:,}" if isinstance(row[key], int) else str(row[key]) for key in COLUMNS.values())
+        held = ", answers held back" if row["emulated"] else ""
+        yield f"| {row['scale']}{held} | {NAMES[row['case']]} | {values} |"
     yield ""
     yield "| scale | programs by the dead log | by logged pages | by logged pages above the dead log |"
     yield "|---|---|---|---|"
@@ -47,7 +56,7 @@ def measured() -> Iterator[str]:
 
 def cuts() -> Iterator[str]:
     """Yield the table of the power cuts."""
-    yield "| a page becomes | transactions | power cuts | wrong | acknowledged | trimmed pages | cuts that lost a write |"
+    yield "| deallocated | transactions | power cuts | wrong | acknowledged | trimmed pages | cuts that lost a write |"
     yield "|---|---|---|---|---|---|---|"
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in lines("cuts.jsonl"):
