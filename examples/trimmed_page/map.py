@@ -34,7 +34,7 @@ CALIBRATED = {"7450-max": True, "p5520": True, "cm7-r": True, "pe8110": True, "w
 
 
 def measured(database: Database, keys: Mapping[str, object], whole: int = 1) -> Result:
-    """Return the result of a database on a drive that frees whole units of so many bytes."""
+    """Return the result of a database on a drive that frees units of `whole` bytes."""
     with tempfile.TemporaryDirectory() as folder:
         trace = drive.written(database, TRANSACTIONS, Path(folder) / "requests.csv", whole)
         return drive.measured(database, trace, keys)
