@@ -99,9 +99,9 @@ def grid() -> None:
     figure, panels = plt.subplots(1, len(SKEWS), figsize=(8, 2.6), sharey=True, layout="constrained")
     for axes, skew in zip(panels, SKEWS, strict=True):
         values = np.array([[less(rows[skew, d, p], "both", "log") for p in POOLS] for d in DISTANCES])
-        image = axes.imshow(values, cmap="RdBu", vmin=-30, vmax=30, origin="lower", aspect="auto")
+        image = axes.imshow(values, cmap="Blues_r", vmin=-40, vmax=0, origin="lower", aspect="auto")
         for (y, x), value in np.ndenumerate(values):
-            light = abs(value) > 18
+            light = value < -18
             axes.text(x, y, f"{value:+.0f}".replace("-", "−"), ha="center", va="center", color="w" if light else "k")
         axes.set_xticks(range(len(POOLS)), [f"{pool:.0%}" for pool in POOLS])
         axes.set(xlabel="pool", title="uniform" if not skew else f"Zipf {skew:g}")
