@@ -22,7 +22,13 @@ COLUMNS = {
     "twin": "twin",
 }
 """The key of each column; pages are those of a transaction."""
-NAMES = {"none": "nothing", "log": "the dead log", "pages": "logged pages", "both": "both"}
+NAMES = {
+    "none": "nothing",
+    "log": "the dead log",
+    "pages": "logged pages",
+    "both": "both",
+    "pages, as holes": "logged pages, as holes",
+}
 
 
 def lines(name: str) -> list[dict[str, Any]]:
@@ -41,10 +47,13 @@ def measured() -> Iterator[str]:
     yield "|---" * (len(COLUMNS) + 2) + "|"
     scales: dict[int, dict[str, float]] = {}
     for row in lines("measured.jsonl"):
-        scales.setdefault(row["scale"], {})[row["case"]] = row["programs"]
+        case = row["case"]
+        if row["form"] == "holes":
+            case = f"{case}, as holes"
+        scales.setdefault(row["scale"], {})[case] = row["programs"]
         values = " | ".join(f"{row[key]:,}" if isinstance(row[key], int) else str(row[key]) for key in COLUMNS.values())
         held = ", answers held back" if row["emulated"] else ""
-        yield f"| {row['scale']}{held} | {NAMES[row['case']]} | {values} |"
+        yield f"| {row['scale']}{held} | {NAMES[case]} | {values} |"
     yield ""
     yield "| scale | programs by the dead log | by logged pages | by logged pages above the dead log |"
     yield "|---|---|---|---|"
