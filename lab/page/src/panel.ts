@@ -51,7 +51,7 @@ export function labelPage(choices: Choices): void {
   $<HTMLTextAreaElement>("#toml").value = scenario(choices, "right");
   $("#workload-says").textContent = `${WORKLOADS[choices.workload].title}: ${WORKLOADS[choices.workload].says}; ${readShare(choices.workload)} of requests read`;
   const kinds: [string, string][] = [
-    ["valid", family.valid], ["newer", family.newer], ["same", family.same], ["invalid", "waste"], ["told", family.told],
+    ["valid", family.valid], ["newer", family.newer], ["same", family.same], ["invalid", "invalid: old data"], ["told", family.told],
     ["marked", family.marked], ["free", "erased"], ["frame", "the block that GC cleaned last"],
   ];
   $("#legend").innerHTML = kinds.filter(([, says]) => says).map(([kind, says]) => `<li><i class="${kind}"></i>${says}</li>`).join("");
@@ -133,7 +133,8 @@ export function compared(left: Numbers, right: Numbers, chart: Measure): string 
   const share = one > 0 ? Math.round((100 * Math.abs(one - other)) / one) : 0;
   if (chart === "waf") {
     if (one === other) return "Both drives have written the same number of flash pages";
-    return `The right drive has written ${share}\u00a0% ${one > other ? "fewer" : "more"} flash pages: it cleaned ${number(right.victims)} blocks, the left one ${number(left.victims)},`;
+    const [fewer, copies] = [one > other ? "fewer" : "more", [left, right].map((drive) => (drive.gc_copies_pages / Math.max(1, drive.victims)).toFixed(0))];
+    return `The right drive has written ${share}\u00a0% ${fewer} flash pages: from each block it copied ${copies[1]} pages, the left one ${copies[0]}, and it cleaned ${number(right.victims)} blocks, the left one ${number(left.victims)},`;
   }
   return `A request takes ${(other / 1e6).toFixed(2)} ms on the right, ${(one / 1e6).toFixed(2)} ms on the left: ${share}\u00a0% ${one >= other ? "less" : "more"}`;
 }
