@@ -94,7 +94,7 @@ class _Search:
         """Return the chart of two objectives, with the Pareto front over the trials: it may be a single one."""
         rows = self.rows(self.measured[0], 1)
         best = sorted((row for row in rows if row["front"] == "yes"), key=lambda row: row["x"])
-        chosen = rows[self.document["trials"][0]["number"]]
+        chosen = rows[self.trials.index(self.document["trials"][0])]
         beside = [*((_FRONT, row) for row in best), (_ANSWER, chosen)]
         marks = [{"name": name, "x": row["x"], "y": row["y"], "text": row["text"]} for name, row in beside]
         return self.chart("Trade-off", [*rows, *marks], _MARKED, x=self.axis(0), y=self.axis(1), note=_TRADE_OFF)

@@ -254,8 +254,7 @@ class Sizing(Kept):
         after = next((why.after for why in self.whys[WAF_HOST.path] if why.before == before), after)
         first, *reasons, limits = self.sentences
         title = say("title", goals=" and ".join(goal.text for goal in self.goals))
-        more = {"answer": first, "limits": (limits,), "search": self._search()}
-        return Subject(runs, title, " ".join(reasons), baseline=before, target=after, **more)
+        return Subject(runs, title, " ".join(reasons), first, (limits,), before, after, search=self._search())
 
     def _search(self) -> dict[str, Any] | None:
         """Return the devices as a search for the least cost, with the number of the goal that binds, if any."""
@@ -263,7 +262,7 @@ class Sizing(Kept):
         if bound is None:
             return None
         place, path = self.goals.index(bound), bound.measure.path
-        aims = goals(*((path, None) if bound.sign > 0 else (None, path)), self.cost)
+        aims = goals(path if bound.sign > 0 else None, None if bound.sign > 0 else path, self.cost)
 
         def trial(at: int, one: Sized) -> Trial:
             apart = ((other.cost - one.cost, other.excess[place] - one.excess[place]) for other in self.devices)
@@ -271,9 +270,8 @@ class Sizing(Kept):
             numbers = one.bounded[place], Estimate(one.cost, None, 1)
             return Trial(at, dict(one.point.values), numbers, one.excess, (), not beaten)
 
-        known = [one for one in self.devices if one.bounded[place].mean is not None]
-        trials = [trial(at, one) for at, one in enumerate(known)]
-        trials.sort(key=lambda one: one.values != self.answer.point.values)
+        numbered = sorted(enumerate(self.devices), key=lambda one: one[1].place != self.answer.place)
+        trials = (trial(*one) for one in numbered if one[1].bounded[place].mean is not None)
         return Tuning(self.path, aims, self.goals, tuple(trials), self.scenario, 0, ()).document()
 
     def draw(self, form: Format) -> bytes:
