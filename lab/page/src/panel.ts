@@ -126,15 +126,15 @@ export function said(victim: Victim | null): string {
   ].filter(Boolean).join(", ");
 }
 
-/** Return what the right drive comes to beside the left one, in words. */
-export function compared(left: Numbers, right: Numbers, chart: Measure): string {
+/** Return what the right drive comes to beside the left one, in words. A block has `perBlock` pages. */
+export function compared(left: Numbers, right: Numbers, chart: Measure, perBlock: number): string {
   if (right.requests === 0) return "Nothing is measured yet";
   const [one, other] = chart === "waf" ? [left.programs_pages, right.programs_pages] : [left.response_mean_ns || 0, right.response_mean_ns || 0];
   const share = one > 0 ? Math.round((100 * Math.abs(one - other)) / one) : 0;
   if (chart === "waf") {
     if (one === other) return "Both drives have written the same number of flash pages";
-    const [fewer, copies] = [one > other ? "fewer" : "more", [left, right].map((drive) => (drive.gc_copies_pages / Math.max(1, drive.victims)).toFixed(0))];
-    return `The right drive has written ${share}\u00a0% ${fewer} flash pages: from each block it copied ${copies[1]} pages, the left one ${copies[0]}, and it cleaned ${number(right.victims)} blocks, the left one ${number(left.victims)},`;
+    const freed = [left, right].map((drive) => (perBlock - drive.gc_copies_pages / Math.max(1, drive.victims)).toFixed(0));
+    return `The right drive has written ${share}\u00a0% ${one > other ? "fewer" : "more"} flash pages: a block that it cleans gives ${freed[1]} free pages, on the left ${freed[0]}, and so it cleaned ${number(right.victims)} blocks, the left one ${number(left.victims)},`;
   }
   return `A request takes ${(other / 1e6).toFixed(2)} ms on the right, ${(one / 1e6).toFixed(2)} ms on the left: ${share}\u00a0% ${one >= other ? "less" : "more"}`;
 }
