@@ -79,12 +79,13 @@ def markdown(of: Paper | Study, name: str, scale: str, options: Sequence[str], r
         verdicts = [one.verdict for one in found if one.verdict in COUNTED]
         tallies = (f"{verdicts.count(verdict)} {words}" for verdict, words in COUNTED.items() if verdict in verdicts)
         asides = {aside: [one for one in found if one.claim.aside == aside] for aside in _SHOWN if aside}
+        predicted = "or they were predicted here; " if asides[PREDICTION] else ""
         told = f"[another reading]({name}-readings.md)" if readings(of, name, runs) else "another reading"
         answer = [
             "## What holds",
             f"The runs could refute {len(verdicts)} of {len(found)} statements: {', '.join(tallies)}. The others say "
             "nothing here, since the runs have no effect that could refute them; or something unknown was chosen for "
-            f"them; or they were predicted here; or they are {told} of a number that is counted.",
+            f"them; {predicted}or they are {told} of a number that is counted.",
             table(counts(found)),
             f"A number holds if ours is within {NEAR:.0%} of it, and in its direction if ours is a change of the same "
             f"sign and at least {NEAR:.0%} of its size. Two numbers are the ends of a range, or the legs of a curve.",

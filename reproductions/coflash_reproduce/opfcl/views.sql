@@ -75,7 +75,7 @@ where list_contains(names, experiment);
 
 create macro over_time(names) as table
 with samples as (
-    select title, list_position($BOTH, experiment) as rank, caching(n) as whole, read_limits(n) as reads,
+    select title, list_position(names, experiment) as rank, caching(n) as whole, read_limits(n) as reads,
         logical(n) as requests, case when list_contains($DAYS, experiment) then 8 else 4 end as moments
     from runs where list_contains(names, experiment) and line = $OP
 ), moments as (
