@@ -54,8 +54,10 @@ Every command works from an installed wheel or from this repository ([installing
 and repeats no run that is in its folder (`--out`). The same command gives the same numbers on every machine
 ([what stays the same](stability.md)). A quick run comes first: it goes the whole way on smaller devices.
 
-The last line of `coflash reproduce` says how many statements hold, and how many did at this scale, if that is recorded
-({recorded}). It ends with the exit code 1 if one of these does not hold or is not there, and with 130 at Control-C.
+The last line of `coflash reproduce` says how many statements hold, and how many did at this scale, if that is recorded.
+It ends with the exit code 1 if one of these does not hold or is not there, and with 130 at Control-C. Recorded are:
+{recorded}.
+
 `--figure figure-6` makes one figure with the runs that it needs, and `--figure list` lists them.
 
 ## Badges

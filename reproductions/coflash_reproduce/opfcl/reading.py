@@ -179,7 +179,8 @@ def tracker_share(run: Run, with_index: bool) -> float:
 
 def draw_sizes(names: Sequence[str], published: Mapping[str, Sequence[float]], runs: Runs) -> list[Chart]:
     """Draw the caches of OP-FCL over logical time, as shares of the flash, and the least and the most of the paper."""
-    return [_sizes_of(*runs.of(experiment.name, OP), published) for experiment in runs.experiments(names)]
+    found = (run for experiment in runs.experiments(names) for run in runs.of(experiment.name, OP))
+    return [_sizes_of(run, published) for run in found]
 
 
 def _sizes_of(run: Run, published: Mapping[str, Sequence[float]]) -> Chart:
