@@ -303,7 +303,7 @@ impl<R: Records> RequestReader for Reader<R> {
         }
         let sizes =
             batch.iter().filter(|request| request.op != Op::Trim).map(|request| u128::from(request.length));
-        let mean_mib = sizes.sum::<u128>() / batch.len().max(REQUESTS_JUDGED) as u128 >> 20;
+        let mean_mib = (sizes.sum::<u128>() / batch.len().max(REQUESTS_JUDGED) as u128) >> 20;
         if mean_mib > self.mean_mib_max {
             let FieldNames { offset, length, .. } = self.fields;
             let problem = format!(
