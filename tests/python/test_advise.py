@@ -61,7 +61,7 @@ def test_an_advice_ends_with_what_its_numbers_do_not_tell(advice: coflash.Advice
         "Not open: sgc: ",
     ):
         assert f"\n{begin}" in f"\n{text}", begin
-    assert "teady from the first half" in text
+    assert "teady, from the passes of the workload" in text
     assert advice.draw("pdf").startswith(b"%PDF")
 
 

@@ -214,5 +214,5 @@ def condition(text: str, cost: str | None = None, margin: float = 0.0) -> Condit
         raise CoflashError(msg)
     if not math.isfinite(value[0]):
         raise CoflashError(f"bound {text!r}: a finite number is allowed, such as {called}{sign[0]}2.5")
-    bound = value[0] * (1 + margin) if measure.path in _WRITTEN else value[0]
+    bound = value[0] * (1 + margin * (measure.path in _WRITTEN))
     return Condition(f"{called}{sign[0]}{given}", 1 if "<" in sign else -1, bound, of.value, measure)

@@ -92,8 +92,8 @@ def size(
     """
     scenario = Scenario.of(drive)
     cost = cost or prices(scenario)
-    given, margin = margin_apart([goal] if isinstance(goal, str) else goal)
-    bounds = tuple(condition(text, cost, margin) for text in given)
+    texts, margin = margin_apart([goal] if isinstance(goal, str) else goal)
+    bounds = tuple(condition(text, cost, margin) for text in texts)
     if not bounds or not number(f"cost {cost}").is_known_before:
         msg = f"size: a goal is needed, such as waf_host<2.5, and a cost of keys alone, such as {PRICES}"
         raise CoflashError(msg)
@@ -101,7 +101,8 @@ def size(
     trace, made = traced(trace, store.path, requests, space)
     if margin:
         faster = scenario.to_dict()["replay"]["time_scale"] / (1 + margin)
-        scenario, made = scenario.with_({"replay.time_scale": faster}), [*made, say("margin", margin=margin)]
+        scenario = scenario.with_({"replay.time_scale": faster, "precondition.fill": "sequential"})
+        made.append(say("margin", margin=margin))
     question = Question.of(scenario, trace, store, on, progress)
     return _Sizer(question, trace, bounds, cost, axes_of(over or {}), seeds, _ROOM * (1 + margin)).run(made)
 
