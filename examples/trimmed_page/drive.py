@@ -41,6 +41,12 @@ def pool_as_spare(database: Database) -> dict[str, object]:
     return {"ftl.spare.share": f"{share:.1%}"}
 
 
+def pool_as_cache(database: Database) -> dict[str, object]:
+    """Return the keys of a drive with a cache of as many bytes as the pool has, which is not volatile."""
+    size = f"{round(database.pool * database.pages) * PAGE_BYTES}B"
+    return {"cache.size": size, "precondition.through_caches": True}
+
+
 def written(database: Database, transactions: int, file: Path, whole: int = 1) -> str:
     """Write the requests of a database, from its empty pool on, as a trace; return its name.
 

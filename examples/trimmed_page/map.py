@@ -79,6 +79,12 @@ def base() -> None:
     rows["two handles, log and data"] = row(BASE, drive.two_handles(BASE))
     rows["SepBIT"] = row(BASE, {"ftl.placement": {"name": "sepbit"}})
     rows["the pool's bytes as spare space, too"] = row(BASE, drive.pool_as_spare(BASE))
+    cached = drive.pool_as_cache(BASE)
+    rows["the pool's bytes as a cache in the drive, too"] = row(BASE, cached)
+    rows["such a cache, with CDM"] = row(BASE, {**cached, "cooperation.name": "cdm"})
+    rows["such a cache, with CDM and W-TinyLFU"] = row(
+        BASE, {**cached, "cooperation.name": "cdm", "cache.policy": "w-tinylfu"}
+    )
     rows["commits shared by 16"] = row(replace(BASE, commits=16))
     rows["doublewrite in place of images"] = row(replace(BASE, images="doublewrite"))
     table("base, and rivals", rows)
