@@ -30,7 +30,6 @@ from coflash.results.identity import Identity
 from coflash.results.result import FILES, Result, check_place
 from coflash.runs.checkpoint import SECONDS, Checkpoint
 from coflash.runs.inputs import inputs_of
-from coflash.runs.progress import shown
 from coflash.runs.run import replaying, simulate
 from coflash.runs.warm import warm as warm_up
 from coflash.scenario import Scenario
@@ -112,6 +111,7 @@ def run(
             result = simulated()
         else:
             from coflash.cli.live_display import OF_A_RUN, View
+            from coflash.runs.progress import shown
 
             view = View(OF_A_RUN) if live else None
             with shown(chosen.name, errors(), view) as follow, _said(first, follow) as report:
@@ -137,12 +137,13 @@ def warm(scenario: str, file: Path, assignments: list[str] | None = None) -> Non
     Options:
         file: `--out -o FILE` The file of the device.
     """
+    from coflash.runs.progress import shown  # a quiet run draws nothing
+
     chosen = scenario_with(scenario, assignments)
     atomic_write.check_file(file, kinds.WARM, [scenario])
     with shown(chosen.name, errors()) as report:
         device = warm_up(chosen, file, report)
-    size = show(file.stat().st_size, "bytes")
-    say(f"{file}: {size}, warm key {device.key}")
+    say(f"{file}: {show(file.stat().st_size, 'bytes')}, warm key {device.key}")
 
 
 def _check_same(out: str, scenario: Scenario, trace: list[str]) -> None:
