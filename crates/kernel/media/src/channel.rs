@@ -36,9 +36,6 @@ use unended::Unended;
 struct Server {
     channel: u32,
     queue: Queue,
-    /// The phases of the current operation, and its remaining repetitions.
-    phases: Phases,
-    times: u32,
     /// The pending event of the current operation.
     event: (Time, Step),
     /// The total time of operations issued and not ended.
@@ -49,7 +46,7 @@ struct Server {
 struct Bus {
     taken: bool,
     waiting: VecDeque<u32>,
-    /// The total time of transfers issued and not ended.
+    /// The total time of transfers issued and not ended, where it is shared: otherwise it is part of its die's.
     backlog: Duration,
 }
 
@@ -79,6 +76,8 @@ pub(crate) struct Channels {
     operations: Operations,
     servers: Vec<Server>,
     buses: Vec<Bus>,
+    /// Whether each server has a bus of its own.
+    are_private: bool,
     /// Whether reads overtake, and how many one operation.
     overtaken_max: Option<u32>,
     /// Whether reads suspend operations, and the time that this takes.
@@ -116,8 +115,6 @@ impl Channels {
         let server = |channel| Server {
             channel,
             queue: Queue::default(),
-            phases: Phases::NONE,
-            times: 0,
             event: (Time::ZERO, Step::Start),
             backlog: Duration::ZERO,
         };
@@ -127,6 +124,7 @@ impl Channels {
             operations: Operations::default(),
             servers: channel_of_server.into_iter().map(server).collect(),
             buses: vec![Bus::default(); buses as usize],
+            are_private: buses == servers,
             overtaken_max,
             suspend_overhead,
             serves_ready: false,
@@ -248,8 +246,10 @@ impl Channels {
         self.issued += 1;
         let die = &mut self.servers[server];
         die.backlog = die.backlog + phases.total * u64::from(times);
-        let bus = &mut self.buses[die.channel as usize];
-        bus.backlog = bus.backlog + phases.bus * u64::from(times);
+        if !self.are_private {
+            let bus = &mut self.buses[die.channel as usize];
+            bus.backlog = bus.backlog + phases.bus * u64::from(times);
+        }
         Operation { times, issued: self.issued, ..Operation::on(Some(server as u32), *phases, None) }
     }
 
@@ -335,7 +335,8 @@ impl Channels {
             Step::Start => self.start(server),
             Step::ArrayDone => self.ask_for_bus(server),
             Step::BusDone => {
-                let (channel, finish) = (die.channel, die.phases.finish);
+                let channel = die.channel;
+                let finish = self.phases(server).finish;
                 self.pass_bus_on(channel as usize);
                 // An end needs no event if it comes now and no other event does.
                 if finish == Duration::ZERO && self.is_last_of_now(server) {
@@ -367,12 +368,19 @@ impl Channels {
         }
     }
 
-    /// Begin the operation of a die. Without a bus transfer it takes a single event.
+    /// The phases of the current operation of a die.
+    #[inline(always)]
+    fn phases(&self, server: u32) -> Phases {
+        let current = self.servers[server as usize].queue.current;
+        self.operations[current.expect("it does something")].phases
+    }
+
+    /// Begin the operation of a die. Without a transfer over a shared bus it takes a single event.
     #[inline(always)]
     fn start(&mut self, server: u32) {
-        let Phases { array, bus, finish, .. } = self.servers[server as usize].phases;
-        if bus == Duration::ZERO {
-            self.schedule(array + finish, server, Step::End);
+        let Phases { array, bus, finish, .. } = self.phases(server);
+        if self.are_private || bus == Duration::ZERO {
+            self.schedule(array + bus + finish, server, Step::End);
         } else if array == Duration::ZERO {
             self.ask_for_bus(server);
         } else {
@@ -381,6 +389,7 @@ impl Channels {
     }
 
     fn ask_for_bus(&mut self, server: u32) {
+        let transfer = self.phases(server).bus;
         let die = &mut self.servers[server as usize];
         let bus = &mut self.buses[die.channel as usize];
         if bus.taken {
@@ -389,14 +398,13 @@ impl Channels {
             bus.waiting.push_back(server);
         } else {
             bus.taken = true;
-            let transfer = die.phases.bus;
             self.schedule(transfer, server, Step::BusDone);
         }
     }
 
     fn pass_bus_on(&mut self, bus: usize) {
         match self.buses[bus].waiting.pop_front() {
-            Some(next) => self.schedule(self.servers[next as usize].phases.bus, next, Step::BusDone),
+            Some(next) => self.schedule(self.phases(next).bus, next, Step::BusDone),
             None => self.buses[bus].taken = false,
         }
     }
@@ -404,16 +412,19 @@ impl Channels {
     /// End the operation of a die, or repeat it.
     fn end(&mut self, server: u32, finished: &mut Vec<Finished>) {
         let die = &mut self.servers[server as usize];
-        die.times -= 1;
-        die.backlog.ns = die.backlog.ns.saturating_sub(die.phases.total.ns);
-        let bus = &mut self.buses[die.channel as usize];
-        bus.backlog.ns = bus.backlog.ns.saturating_sub(die.phases.bus.ns);
+        let id = die.queue.current.expect("an operation ends");
+        let operation = &mut self.operations[id];
+        operation.times -= 1;
+        die.backlog.ns = die.backlog.ns.saturating_sub(operation.phases.total.ns);
+        if !self.are_private {
+            let bus = &mut self.buses[die.channel as usize];
+            bus.backlog.ns = bus.backlog.ns.saturating_sub(operation.phases.bus.ns);
+        }
         self.ended_at = self.now;
-        if die.times > 0 {
+        if operation.times > 0 {
             return self.start(server);
         }
-        let id = die.queue.current.expect("an operation ends");
-        let Operation { awaited, number, target, .. } = self.operations[id];
+        let Operation { awaited, number, target, .. } = *operation;
         if target.is_some() {
             self.program_copy(id);
         } else {
@@ -459,7 +470,10 @@ impl Channels {
             Follower::Copied => {
                 if let Some(copy) = self.copies.give() {
                     self.copies.next().into_iter().for_each(|&next| self.operations.prefetch(next));
-                    self.keep(copy, at, finished);
+                    match self.operations[copy].server {
+                        Some(_) => self.join_at(copy, at),
+                        None => self.keep(copy, at, finished),
+                    }
                 }
             }
             Follower::Told(tag, ns) => finished.push(Finished { tag, at: at + Duration { ns } }),
@@ -480,7 +494,6 @@ impl Channels {
                 operation.phases = Phases::new(operation.phases.array, operation.phases.bus, finish);
             }
             die.queue.begin(operation.is_urgent);
-            (die.phases, die.times) = (operation.phases, operation.times);
             if ready <= self.now {
                 self.start(server);
             } else {

@@ -80,7 +80,7 @@ pub struct Timeline {
     stripe: Vec<u32>,
     /// The blocks of each of these planes that are erased together.
     stripe_blocks: u32,
-    /// The number of erases of blocks up to the last one of each superblock.
+    /// The first group of erases after the last one of each superblock.
     erased: Vec<u64>,
     timing: Timing,
     costs: Costs,
@@ -490,7 +490,8 @@ impl Flash for Timeline {
     fn await_programs(&mut self, parts: &mut Vec<When>) {
         if self.servers.by_events {
             let channels = &mut self.servers.channels;
-            parts.extend(channels.all_ended(Awaited::Program, channels.noted(Awaited::Program)));
+            let programs = channels.noted(Awaited::Program);
+            parts.extend(channels.all_ended(Awaited::Program, programs));
         } else {
             parts.push(When::at(self.servers.programmed_at));
         }
@@ -561,8 +562,8 @@ impl Timeline {
     fn erase_superblock(&mut self, unit: usize, cause: Cause, mut after: When) -> When {
         for kind in [Awaited::Read, Awaited::Program, Awaited::Copy] {
             let channels = &mut self.servers.channels;
-            let ended = channels.all_ended(kind, channels.noted(kind));
-            after = ended.map_or(after, |ended| self.both(after, ended));
+            let before = channels.noted(kind);
+            after = channels.all_ended(kind, before).map_or(after, |ended| self.both(after, ended));
         }
         let mut done = None;
         for block in 0..self.stripe_blocks * self.stripe_planes {

@@ -34,13 +34,15 @@ impl Tournament {
     pub(crate) fn set(&mut self, player: u32, key: u128) {
         let mut least = key | u128::from(player);
         let mut side = self.matches.len() + player as usize;
-        self.matches[side / 2][side % 2] = least;
-        while side > 1 {
-            let [one, other] = self.matches[side / 2];
+        loop {
+            let sides = &mut self.matches[side / 2];
+            sides[side % 2] = least;
+            if side == 1 {
+                return;
+            }
             // Nobody can guess who wins.
-            least = select_unpredictable(one < other, one, other);
+            least = select_unpredictable(sides[0] < sides[1], sides[0], sides[1]);
             side /= 2;
-            self.matches[side / 2][side % 2] = least;
         }
     }
 

@@ -48,7 +48,7 @@ impl Channels {
     pub(super) fn program_copy(&mut self, id: OpId) {
         let copy = &mut self.operations[id];
         (copy.server, copy.phases) = (copy.target.take(), copy.program);
-        (copy.issued, copy.ready, copy.overtaken) = (copy.issued - 1, None, 0);
+        (copy.issued, copy.ready, copy.overtaken, copy.times) = (copy.issued - 1, None, 0, 1);
         self.join_at(id, self.now + self.decode);
     }
 
@@ -60,12 +60,12 @@ impl Channels {
         (operation.awaited, operation.number) = (Some(awaited), number);
     }
 
-    /// The number of operations of a kind so far.
-    pub(crate) fn noted(&self, awaited: Awaited) -> u64 {
+    /// The number of the group of the next operation of a kind: all before are awaited by this call.
+    pub(crate) fn noted(&mut self, awaited: Awaited) -> u64 {
         self.unended[awaited as usize].next()
     }
 
-    /// The end of the last one among the first operations of a kind; `None` if all of them have ended.
+    /// The end of the last operation of a kind in the groups before one; `None` if all of them have ended.
     pub(crate) fn all_ended(&mut self, awaited: Awaited, first: u64) -> Option<When> {
         if self.unended[awaited as usize].is_over(first) {
             return None;

@@ -64,10 +64,10 @@ pub(super) struct Operation {
     pub(super) row: Option<u32>,
     /// Its number in the order of issue.
     pub(super) issued: u64,
-    /// The kind of operations with which it may be awaited, and its number among them.
+    /// The kind of operations with which it may be awaited, and its group among them.
     pub(super) awaited: Option<Awaited>,
     pub(super) number: u64,
-    /// The number of erases, from the first on, that must have ended before it joins the queue of its die.
+    /// The first group of erases that need not have ended before it joins the queue of its die.
     pub(super) erases: u64,
     /// Whether it goes before operations that are not urgent.
     pub(super) is_urgent: bool,

@@ -43,7 +43,9 @@ impl Channels {
         } else {
             queue.insert(issued, id);
         }
-        self.engage(server);
+        if queue.current.is_none() {
+            self.engage(server);
+        }
     }
 
     /// Release a die for an urgent operation, if the current one has not begun or can be suspended.
@@ -58,13 +60,16 @@ impl Channels {
         let overhead = self
             .suspend_overhead
             .filter(|_| current.overtaken < self.overtaken_max.unwrap_or(0) && !die.queue.is_held());
+        let Phases { array, bus, finish, .. } = current.phases;
+        // A transfer is not suspended, nor what comes before it.
+        let suspendable = if bus == Duration::ZERO { array + finish } else { finish };
         match step {
             _ if current.is_urgent => {}
             Step::Start => {
                 die.queue.put_back(current.issued, false);
                 self.events.set(server, NONE);
             }
-            Step::End if overhead.is_some() && at > self.now => {
+            Step::End if overhead.is_some() && at > self.now && at <= self.now + suspendable => {
                 let rest = at.since(self.now);
                 // The total stays: it is subtracted from the backlog at the end.
                 current.phases =

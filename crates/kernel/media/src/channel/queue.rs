@@ -5,6 +5,9 @@ use crate::moment::OpId;
 use coflash_base::{Save, Time};
 use std::collections::VecDeque;
 
+/// As many operations are searched one by one, from the last on; more by halves.
+const FEW: usize = 16;
+
 /// The operations of a die that have not ended.
 #[derive(Clone, Debug, Default, Save)]
 pub(super) struct Queue {
@@ -62,19 +65,22 @@ impl Queue {
         self.rest.push_back((issued, id));
     }
 
-    /// Add an operation at the place of its issue: mostly the last, or the first.
+    /// Add an operation at the place of its issue.
     #[inline(always)]
     pub(super) fn insert(&mut self, issued: u64, id: OpId) {
-        if self.rest.back().is_none_or(|&(last, _)| last < issued) {
-            self.rest.push_back((issued, id));
-        } else if !self.is_suspended && issued < self.rest[0].0 {
-            self.rest.push_front((issued, id));
-        } else {
-            self.insert_between(issued, id);
+        let (first, mut place) = (usize::from(self.is_suspended), self.rest.len());
+        if place > FEW {
+            return self.insert_among_many(issued, id);
+        }
+        self.rest.push_back((issued, id));
+        while place > first && self.rest[place - 1].0 > issued {
+            self.rest.swap(place - 1, place);
+            place -= 1;
         }
     }
 
-    fn insert_between(&mut self, issued: u64, id: OpId) {
+    #[cold]
+    fn insert_among_many(&mut self, issued: u64, id: OpId) {
         let suspended = self.rest.front().copied().filter(|_| self.is_suspended);
         let place = self.rest.partition_point(|&other| Some(other) == suspended || other.0 < issued);
         self.rest.insert(place, (issued, id));
