@@ -264,7 +264,7 @@ impl Channels {
         match (self.serves_ready || is_urgent, after.known()) {
             (false, _) => {
                 let server = server.expect("it is an operation of a die");
-                self.servers[server as usize].queue.push(issued, id);
+                self.servers[server as usize].queue.insert(issued, id);
                 self.engage(server);
             }
             (true, Some(at)) => self.join_at(id, at),
