@@ -424,7 +424,9 @@ impl Flash for Timeline {
             let program = self.drawn(program);
             let erases = self.erased[self.erase_unit(to)];
             let steps = [(source, &read), (target, &program)];
-            self.servers.copy_across(steps, self.row(to), cause, after, erases)
+            self.servers.count(&read, cause);
+            self.servers.count(&program, cause);
+            When::end_of(self.servers.channels.copy_across(steps, self.row(to), after, erases))
         } else {
             let mut phases = self.copy_costs(from, to, oob.mode);
             if self.pages_differ() {
@@ -433,11 +435,12 @@ impl Flash for Timeline {
             self.operations.transfers_pages += if phases.bus == Duration::ZERO { 0 } else { 2 };
             let phases = self.drawn(phases);
             let after = self.once_erased(to, after);
-            self.servers.issue_into(target, &phases, self.row(to), cause, after)
+            let done = self.servers.issue_into(target, &phases, self.row(to), cause, after);
+            if !self.erased.is_empty() {
+                self.servers.note(done, Awaited::Copy);
+            }
+            done
         };
-        if !self.erased.is_empty() {
-            self.servers.note(done, Awaited::Copy);
-        }
         self.record(after, done, || {
             let operation = FlashOperation::new(OperationKind::Copy, to, cause);
             FlashOperation { from: Some(from), lpn: oob.lpn, ..operation }
@@ -456,7 +459,11 @@ impl Flash for Timeline {
     ) -> (u32, Result<(), Infallible>) {
         let pages = run.pages.count_ones();
         let is_each_apart = self.pages_differ() || self.program_times.is_some() || self.recording.is_some();
-        if !self.erased.is_empty() || is_each_apart {
+        if !self.erased.is_empty() && !is_each_apart {
+            self.copy_striped(run, oob(0, run.first), cause, after);
+            return (pages, Ok(()));
+        }
+        if is_each_apart {
             for (number, (from, to)) in (0..).zip(run.copies()) {
                 let Ok(_) = self.copy(from, to, oob(number, from), cause, after);
             }
@@ -541,6 +548,29 @@ impl Timeline {
     fn row(&self, page: Ppn) -> Option<usize> {
         let has_rows = self.costs.by_place.len() > 1 && !self.erased.is_empty();
         has_rows.then(|| self.erase_unit(page) * self.servers.free_at.len() + self.server_of(page))
+    }
+
+    /// Copy pages of superblocks, where pages and programs are equal: what is equal for all is looked up and counted once.
+    fn copy_striped(&mut self, run: Run, oob: Oob, cause: Cause, after: When) {
+        let costs = self.costs_of(run.to);
+        let (read, program) = (costs.read, costs.into[oob.mode as usize].program);
+        let erases = self.erased[self.erase_unit(run.to)];
+        let mut across = 0;
+        for (from, to) in run.copies() {
+            let (source, target) = (self.server_of(from), self.server_of(to));
+            if source == target {
+                let Ok(_) = self.copy(from, to, oob, cause, after);
+            } else {
+                let steps = [(source, &read), (target, &program)];
+                self.servers.channels.copy_across(steps, None, after, erases);
+                across += 1;
+            }
+        }
+        self.operations.reads_pages += across;
+        self.operations.programs_pages += across;
+        self.operations.transfers_pages += 2 * across;
+        self.servers.count(&read.many(across), cause);
+        self.servers.count(&program.many(across), cause);
     }
 
     /// The end of the erase of the superblock of a page, if it is under way.

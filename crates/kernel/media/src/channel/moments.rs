@@ -16,7 +16,7 @@ impl Channels {
         self.both(after, When::end_of(promise))
     }
 
-    /// Copy a page from one die to another: its read begins when there is room for the page in the controller, its program when
+    /// Copy a page from one die to another, awaited with others: its read begins when there is room for the page in the controller, its program when
     /// the page is there and the first `erases` have ended. Returns the end of the program.
     pub(crate) fn copy_across(
         &mut self,
@@ -28,7 +28,9 @@ impl Channels {
         let Operation { server: target, phases: program, row, .. } = self.program(target, program, row);
         self.operations.prefetch_vacant();
         let read = self.operation(source, read, 1);
-        let copy = Operation { target, program, row, erases, follower: Follower::Copied, ..read };
+        let (awaited, number) = (Some(Awaited::Copy), self.unended[Awaited::Copy as usize].add());
+        let follower = Follower::Copied;
+        let copy = Operation { target, program, row, erases, awaited, number, follower, ..read };
         if self.copies.take() {
             self.begin(copy, after)
         } else if let Some(ready) = after.known() {

@@ -25,6 +25,11 @@ impl Phases {
     pub(crate) fn new(array: Duration, bus: Duration, finish: Duration) -> Self {
         Self { array, bus, finish, total: array + bus + finish }
     }
+
+    /// These phases many times, where only the time on the bus and the total count.
+    pub(crate) fn many(&self, times: u64) -> Self {
+        Self { bus: self.bus * times, total: self.total * times, ..*self }
+    }
 }
 
 /// The follower of an operation: it waits for the operation's end.

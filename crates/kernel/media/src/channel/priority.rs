@@ -31,7 +31,7 @@ impl Channels {
 
     /// Put an operation that may begin into the queue of its die.
     pub(super) fn join(&mut self, id: OpId) {
-        let Operation { server, is_urgent, issued, .. } = self.operations[id];
+        let Operation { server, is_urgent, issued, target, .. } = self.operations[id];
         let server = server.expect("only operations of dies join");
         if is_urgent {
             self.make_way(server, id);
@@ -40,6 +40,8 @@ impl Channels {
         let queue = &mut servers[server as usize].queue;
         if is_urgent {
             queue.overtake(id, overtaken_max.unwrap_or(0), *now, operations);
+        } else if target.is_some() {
+            queue.line_up(issued, id);
         } else {
             queue.insert(issued, id);
         }

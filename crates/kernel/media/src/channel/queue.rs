@@ -16,19 +16,40 @@ pub(super) struct Queue {
     /// The number of those that may be overtaken no more.
     held: u32,
     /// The others by their numbers in the order of issue; a suspended one has none, and is the first. The foremost is the only one
-    /// that is overtaken.
+    /// that is overtaken. Reads of copies, which come in their order, wait in a line of their own.
     rest: BinaryHeap<Reverse<(u64, OpId)>>,
+    line: VecDeque<(u64, OpId)>,
 }
 
 impl Queue {
     pub(super) fn is_empty(&self) -> bool {
-        self.current.is_none() && self.first.is_empty() && self.rest.is_empty()
+        self.current.is_none() && self.first.is_empty() && self.foremost().is_none()
     }
 
     /// The operation to begin next.
     #[inline(always)]
     pub(super) fn next(&self) -> Option<OpId> {
-        self.first.front().copied().or_else(|| self.rest.peek().map(|&Reverse((_, id))| id))
+        self.first.front().copied().or_else(|| self.foremost())
+    }
+
+    /// Whether the line goes before the others.
+    #[inline(always)]
+    fn is_line_first(&self) -> bool {
+        let line = self.line.front();
+        line.is_some_and(|first| self.rest.peek().is_none_or(|Reverse(other)| first.0 < other.0))
+    }
+
+    /// The foremost of those that are not urgent.
+    #[inline(always)]
+    fn foremost(&self) -> Option<OpId> {
+        if self.is_line_first() { self.line.front() } else { self.rest.peek().map(|Reverse(other)| other) }
+            .map(|&(_, id)| id)
+    }
+
+    #[inline(always)]
+    fn take_foremost(&mut self) -> Option<OpId> {
+        if self.is_line_first() { self.line.pop_front() } else { self.rest.pop().map(|Reverse(other)| other) }
+            .map(|(_, id)| id)
     }
 
     /// Make the next operation the current one.
@@ -38,7 +59,7 @@ impl Queue {
         if self.current.is_some() {
             self.held -= u32::from(!is_urgent);
         } else {
-            self.current = self.rest.pop().map(|Reverse((_, id))| id);
+            self.current = self.take_foremost();
         }
     }
 
@@ -59,17 +80,28 @@ impl Queue {
         self.rest.push(Reverse((issued, id)));
     }
 
+    /// Add an operation at the end of the line, or at the place of its issue if that is before the last one's there.
+    #[inline(always)]
+    pub(super) fn line_up(&mut self, issued: u64, id: OpId) {
+        if self.line.back().is_none_or(|&(last, _)| last < issued) {
+            self.line.push_back((issued, id));
+        } else {
+            self.insert(issued, id);
+        }
+    }
+
     /// Add an urgent operation before the foremost that may be overtaken, at most `overtaken_max` times. An operation that could
     /// not begin anyway is not delayed by it.
     pub(super) fn overtake(&mut self, id: OpId, overtaken_max: u32, now: Time, operations: &mut Operations) {
-        while let Some(&Reverse((_, other))) = self.rest.peek() {
+        while let Some(other) = self.foremost() {
             let Operation { ready, overtaken, .. } = &mut operations[other];
             let is_delayed = ready.is_some_and(|ready| ready <= now);
             if !is_delayed || *overtaken < overtaken_max {
                 *overtaken += u32::from(is_delayed);
                 break;
             }
-            self.first.extend(self.rest.pop().map(|Reverse((_, id))| id));
+            let held = self.take_foremost();
+            self.first.extend(held);
             self.held += 1;
         }
         self.first.push_back(id);
