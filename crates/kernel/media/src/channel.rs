@@ -436,7 +436,7 @@ impl Channels {
             self.operations.remove(id);
         }
         self.servers[server as usize].queue.current = None;
-        self.engage(server);
+        self.engage_here(server);
     }
 
     /// Continue with the follower of an operation that ends at `at`, now or later.
@@ -480,20 +480,26 @@ impl Channels {
         }
     }
 
-    /// Begin the next operation of a die, or schedule its start if its time is known.
+    #[inline(never)]
     fn engage(&mut self, server: u32) {
+        self.engage_here(server);
+    }
+
+    /// Begin the next operation of a die, or schedule its start if its time is known.
+    #[inline(always)]
+    fn engage_here(&mut self, server: u32) {
         let die = &mut self.servers[server as usize];
         let (None, Some(next)) = (die.queue.current, die.queue.next()) else {
             return;
         };
-        let operation = &mut self.operations[next];
+        let operation = &mut self.operations[next.1];
         if let Some(ready) = operation.ready {
             if let (Some(row), None) = (operation.row, operation.target) {
                 operation.row = None;
                 let finish = self.rows[row as usize].pop_front().expect("as many as there are programs");
                 operation.phases = Phases::new(operation.phases.array, operation.phases.bus, finish);
             }
-            die.queue.begin(operation.is_urgent);
+            die.queue.begin(next, operation.is_urgent);
             if ready <= self.now {
                 self.start(server);
             } else {

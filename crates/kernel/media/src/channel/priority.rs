@@ -15,6 +15,7 @@ impl Channels {
         self.begin(read, after)
     }
 
+    #[inline(never)]
     pub(super) fn join_at(&mut self, id: OpId, at: Time) {
         let erased = &mut self.unended[Awaited::Erase as usize];
         let Operation { ready, erases, issued, target, .. } = &mut self.operations[id];
@@ -30,6 +31,7 @@ impl Channels {
     }
 
     /// Put an operation that may begin into the queue of its die.
+    #[inline(always)]
     pub(super) fn join(&mut self, id: OpId) {
         let Operation { server, is_urgent, issued, target, .. } = self.operations[id];
         let server = server.expect("only operations of dies join");

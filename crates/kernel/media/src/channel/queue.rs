@@ -6,6 +6,14 @@ use coflash_base::{Save, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+/// Where an operation waits in a [`Queue`].
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Waiting {
+    First,
+    Line,
+    Rest,
+}
+
 /// The operations of a die that have not ended.
 #[derive(Clone, Debug, Default, Save)]
 pub(super) struct Queue {
@@ -23,44 +31,42 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn is_empty(&self) -> bool {
-        self.current.is_none() && self.first.is_empty() && self.foremost().is_none()
+        self.current.is_none() && self.next().is_none()
     }
 
-    /// The operation to begin next.
+    /// The operation to begin next, and where it waits.
     #[inline(always)]
-    pub(super) fn next(&self) -> Option<OpId> {
-        self.first.front().copied().or_else(|| self.foremost())
-    }
-
-    /// Whether the line goes before the others.
-    #[inline(always)]
-    fn is_line_first(&self) -> bool {
-        let line = self.line.front();
-        line.is_some_and(|first| self.rest.peek().is_none_or(|Reverse(other)| first.0 < other.0))
+    pub(super) fn next(&self) -> Option<(Waiting, OpId)> {
+        self.first.front().map(|&urgent| (Waiting::First, urgent)).or_else(|| self.foremost())
     }
 
     /// The foremost of those that are not urgent.
     #[inline(always)]
-    fn foremost(&self) -> Option<OpId> {
-        if self.is_line_first() { self.line.front() } else { self.rest.peek().map(|Reverse(other)| other) }
-            .map(|&(_, id)| id)
+    fn foremost(&self) -> Option<(Waiting, OpId)> {
+        match (self.line.front(), self.rest.peek()) {
+            (Some(&(issued, id)), other) if other.is_none_or(|Reverse(other)| issued < other.0) => {
+                Some((Waiting::Line, id))
+            }
+            (_, other) => other.map(|&Reverse((_, id))| (Waiting::Rest, id)),
+        }
     }
 
+    /// Remove the operation that is next there.
     #[inline(always)]
-    fn take_foremost(&mut self) -> Option<OpId> {
-        if self.is_line_first() { self.line.pop_front() } else { self.rest.pop().map(|Reverse(other)| other) }
-            .map(|(_, id)| id)
+    fn remove(&mut self, waiting: Waiting) {
+        match waiting {
+            Waiting::First => drop(self.first.pop_front()),
+            Waiting::Line => drop(self.line.pop_front()),
+            Waiting::Rest => drop(self.rest.pop()),
+        }
     }
 
     /// Make the next operation the current one.
     #[inline(always)]
-    pub(super) fn begin(&mut self, is_urgent: bool) {
-        self.current = self.first.pop_front();
-        if self.current.is_some() {
-            self.held -= u32::from(!is_urgent);
-        } else {
-            self.current = self.take_foremost();
-        }
+    pub(super) fn begin(&mut self, (waiting, id): (Waiting, OpId), is_urgent: bool) {
+        self.current = Some(id);
+        self.held -= u32::from(waiting == Waiting::First && !is_urgent);
+        self.remove(waiting);
     }
 
     /// Put the current operation, which is not urgent, back: a suspended one before all that are not urgent.
@@ -93,15 +99,15 @@ impl Queue {
     /// Add an urgent operation before the foremost that may be overtaken, at most `overtaken_max` times. An operation that could
     /// not begin anyway is not delayed by it.
     pub(super) fn overtake(&mut self, id: OpId, overtaken_max: u32, now: Time, operations: &mut Operations) {
-        while let Some(other) = self.foremost() {
+        while let Some((waiting, other)) = self.foremost() {
             let Operation { ready, overtaken, .. } = &mut operations[other];
             let is_delayed = ready.is_some_and(|ready| ready <= now);
             if !is_delayed || *overtaken < overtaken_max {
                 *overtaken += u32::from(is_delayed);
                 break;
             }
-            let held = self.take_foremost();
-            self.first.extend(held);
+            self.remove(waiting);
+            self.first.push_back(other);
             self.held += 1;
         }
         self.first.push_back(id);
