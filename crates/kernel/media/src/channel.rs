@@ -331,21 +331,30 @@ impl Channels {
         }
         self.now = time_of(key);
         let die = &self.servers[server as usize];
-        match die.event.1 {
-            Step::Start => self.start(server),
-            Step::ArrayDone => self.ask_for_bus(server),
+        let is_end = match die.event.1 {
+            Step::Start => {
+                self.start(server);
+                false
+            }
+            Step::ArrayDone => {
+                self.ask_for_bus(server);
+                false
+            }
             Step::BusDone => {
                 let channel = die.channel;
                 let finish = self.phases(server).finish;
                 self.pass_bus_on(channel as usize);
                 // An end needs no event if it comes now and no other event does.
-                if finish == Duration::ZERO && self.is_last_of_now(server) {
-                    self.end(server, finished);
-                } else {
+                let is_end = finish == Duration::ZERO && self.is_last_of_now(server);
+                if !is_end {
                     self.schedule(finish, server, Step::End);
                 }
+                is_end
             }
-            Step::End => self.end(server, finished),
+            Step::End => true,
+        };
+        if is_end {
+            self.end(server, finished);
         }
         // Most events are replaced by the next one of the same die.
         if self.events.first().1 == key {
@@ -410,6 +419,7 @@ impl Channels {
     }
 
     /// End the operation of a die, or repeat it.
+    #[inline(always)]
     fn end(&mut self, server: u32, finished: &mut Vec<Finished>) {
         let die = &mut self.servers[server as usize];
         let id = die.queue.current.expect("an operation ends");
@@ -432,7 +442,10 @@ impl Channels {
             if let Some(awaited) = awaited {
                 self.end_awaited(awaited, number, finished);
             }
-            self.go_on(self.operations[id].follower, self.now, finished);
+            match self.operations[id].follower {
+                Follower::Copied => self.copied(self.now, finished),
+                follower => self.go_on(follower, self.now, finished),
+            }
             self.operations.remove(id);
         }
         self.servers[server as usize].queue.current = None;
@@ -467,16 +480,20 @@ impl Channels {
                 }
             }
             Follower::Room(ns) => self.drained(at + Duration { ns }),
-            Follower::Copied => {
-                if let Some(copy) = self.copies.give() {
-                    self.copies.next().into_iter().for_each(|&next| self.operations.prefetch(next));
-                    match self.operations[copy].server {
-                        Some(_) => self.join_at(copy, at),
-                        None => self.keep(copy, at, finished),
-                    }
-                }
-            }
+            Follower::Copied => self.copied(at, finished),
             Follower::Told(tag, ns) => finished.push(Finished { tag, at: at + Duration { ns } }),
+        }
+    }
+
+    /// Give the room of a copy that ends at `at` to the next.
+    #[inline(always)]
+    fn copied(&mut self, at: Time, finished: &mut Vec<Finished>) {
+        if let Some(copy) = self.copies.give() {
+            self.copies.next().into_iter().for_each(|&next| self.operations.prefetch(next));
+            match self.operations[copy].server {
+                Some(_) => self.join_at(copy, at),
+                None => self.keep(copy, at, finished),
+            }
         }
     }
 

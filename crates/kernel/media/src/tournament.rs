@@ -41,7 +41,8 @@ impl Tournament {
                 return;
             }
             // Nobody can guess who wins.
-            least = select_unpredictable(sides[0] < sides[1], sides[0], sides[1]);
+            let other = sides[1 - side % 2];
+            least = select_unpredictable(least < other, least, other);
             side /= 2;
         }
     }
