@@ -46,7 +46,7 @@ struct Server {
 struct Bus {
     taken: bool,
     waiting: VecDeque<u32>,
-    /// The total time of transfers issued and not ended, where it is shared: otherwise it is part of its die's.
+    /// The total time of transfers issued and not ended.
     backlog: Duration,
 }
 
@@ -246,10 +246,8 @@ impl Channels {
         self.issued += 1;
         let die = &mut self.servers[server];
         die.backlog = die.backlog + phases.total * u64::from(times);
-        if !self.are_private {
-            let bus = &mut self.buses[die.channel as usize];
-            bus.backlog = bus.backlog + phases.bus * u64::from(times);
-        }
+        let bus = &mut self.buses[die.channel as usize];
+        bus.backlog = bus.backlog + phases.bus * u64::from(times);
         Operation { times, issued: self.issued, ..Operation::on(Some(server as u32), *phases, None) }
     }
 
@@ -301,12 +299,6 @@ impl Channels {
         (next != NONE).then(|| time_of(next))
     }
 
-    /// Whether no event but that of `server` comes now.
-    #[inline(always)]
-    fn is_last_of_now(&self, server: u32) -> bool {
-        time_of(self.events.least_without(server).min(self.next_apart())) > self.now
-    }
-
     /// The key of the next event that belongs to no die, or [`NONE`].
     #[inline(always)]
     fn next_apart(&self) -> u128 {
@@ -331,30 +323,15 @@ impl Channels {
         }
         self.now = time_of(key);
         let die = &self.servers[server as usize];
-        let is_end = match die.event.1 {
-            Step::Start => {
-                self.start(server);
-                false
-            }
-            Step::ArrayDone => {
-                self.ask_for_bus(server);
-                false
-            }
+        match die.event.1 {
+            Step::Start => self.start(server),
+            Step::ArrayDone => self.ask_for_bus(server),
             Step::BusDone => {
-                let channel = die.channel;
-                let finish = self.phases(server).finish;
+                let (channel, finish) = (die.channel, self.phases(server).finish);
                 self.pass_bus_on(channel as usize);
-                // An end needs no event if it comes now and no other event does.
-                let is_end = finish == Duration::ZERO && self.is_last_of_now(server);
-                if !is_end {
-                    self.schedule(finish, server, Step::End);
-                }
-                is_end
+                self.schedule(finish, server, Step::End);
             }
-            Step::End => true,
-        };
-        if is_end {
-            self.end(server, finished);
+            Step::End => self.end(server, finished),
         }
         // Most events are replaced by the next one of the same die.
         if self.events.first().1 == key {
@@ -426,10 +403,8 @@ impl Channels {
         let operation = &mut self.operations[id];
         operation.times -= 1;
         die.backlog.ns = die.backlog.ns.saturating_sub(operation.phases.total.ns);
-        if !self.are_private {
-            let bus = &mut self.buses[die.channel as usize];
-            bus.backlog.ns = bus.backlog.ns.saturating_sub(operation.phases.bus.ns);
-        }
+        let bus = &mut self.buses[die.channel as usize];
+        bus.backlog.ns = bus.backlog.ns.saturating_sub(operation.phases.bus.ns);
         self.ended_at = self.now;
         if operation.times > 0 {
             return self.start(server);
@@ -442,14 +417,11 @@ impl Channels {
             if let Some(awaited) = awaited {
                 self.end_awaited(awaited, number, finished);
             }
-            match self.operations[id].follower {
-                Follower::Copied => self.copied(self.now, finished),
-                follower => self.go_on(follower, self.now, finished),
-            }
+            self.go_on(self.operations[id].follower, self.now, finished);
             self.operations.remove(id);
         }
         self.servers[server as usize].queue.current = None;
-        self.engage_here(server);
+        self.engage(server);
     }
 
     /// Continue with the follower of an operation that ends at `at`, now or later.
@@ -480,31 +452,19 @@ impl Channels {
                 }
             }
             Follower::Room(ns) => self.drained(at + Duration { ns }),
-            Follower::Copied => self.copied(at, finished),
+            Follower::Copied => {
+                if let Some(copy) = self.copies.give() {
+                    self.copies.next().into_iter().for_each(|&next| self.operations.prefetch(next));
+                    self.keep(copy, at, finished);
+                }
+            }
             Follower::Told(tag, ns) => finished.push(Finished { tag, at: at + Duration { ns } }),
         }
     }
 
-    /// Give the room of a copy that ends at `at` to the next.
-    #[inline(always)]
-    fn copied(&mut self, at: Time, finished: &mut Vec<Finished>) {
-        if let Some(copy) = self.copies.give() {
-            self.copies.next().into_iter().for_each(|&next| self.operations.prefetch(next));
-            match self.operations[copy].server {
-                Some(_) => self.join_at(copy, at),
-                None => self.keep(copy, at, finished),
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn engage(&mut self, server: u32) {
-        self.engage_here(server);
-    }
-
     /// Begin the next operation of a die, or schedule its start if its time is known.
     #[inline(always)]
-    fn engage_here(&mut self, server: u32) {
+    fn engage(&mut self, server: u32) {
         let die = &mut self.servers[server as usize];
         let (None, Some(next)) = (die.queue.current, die.queue.next()) else {
             return;
