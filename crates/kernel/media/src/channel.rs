@@ -455,7 +455,10 @@ impl Channels {
             Follower::Copied => {
                 if let Some(copy) = self.copies.give() {
                     self.copies.next().into_iter().for_each(|&next| self.operations.prefetch(next));
-                    self.keep(copy, at, finished);
+                    match self.operations[copy].server {
+                        Some(_) => self.join_at(copy, at),
+                        None => self.keep(copy, at, finished),
+                    }
                 }
             }
             Follower::Told(tag, ns) => finished.push(Finished { tag, at: at + Duration { ns } }),
@@ -469,7 +472,7 @@ impl Channels {
         let (None, Some(next)) = (die.queue.current, die.queue.next()) else {
             return;
         };
-        let operation = &mut self.operations[next.1];
+        let operation = &mut self.operations[next.0];
         if let Some(ready) = operation.ready {
             if let (Some(row), None) = (operation.row, operation.target) {
                 operation.row = None;

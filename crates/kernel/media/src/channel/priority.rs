@@ -42,14 +42,12 @@ impl Channels {
         let queue = &mut servers[server as usize].queue;
         if is_urgent {
             queue.overtake(id, overtaken_max.unwrap_or(0), *now, operations);
-        } else if target.is_some() {
+        } else if target.is_some() && overtaken_max.is_none() {
             queue.line_up(issued, id);
         } else {
             queue.insert(issued, id);
         }
-        if queue.current.is_none() {
-            self.engage(server);
-        }
+        self.engage(server);
     }
 
     /// Release a die for an urgent operation, if the current one has not begun or can be suspended.

@@ -6,27 +6,18 @@ use coflash_base::{Save, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Where an operation waits in a [`Queue`].
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Waiting {
-    First,
-    Line,
-    Rest,
-}
-
 /// The operations of a die that have not ended.
 #[derive(Clone, Debug, Default, Save)]
 pub(super) struct Queue {
     /// The operation that has begun, or whose start is scheduled.
     pub(super) current: Option<OpId>,
-    /// Urgent operations in the order of their coming, and between them those that may be overtaken no more.
-    first: VecDeque<OpId>,
+    /// Those that come in their order, with their places. With read priority these are urgent ones, and between them those that may
+    /// be overtaken no more: their place is 0. Otherwise they are the reads of copies.
+    line: VecDeque<(u64, OpId)>,
     /// The number of those that may be overtaken no more.
     held: u32,
-    /// The others by their numbers in the order of issue; a suspended one has none, and is the first. The foremost is the only one
-    /// that is overtaken. Reads of copies, which come in their order, wait in a line of their own.
+    /// The others by their numbers in the order of issue; a suspended one has 0. The foremost is the only one that is overtaken.
     rest: BinaryHeap<Reverse<(u64, OpId)>>,
-    line: VecDeque<(u64, OpId)>,
 }
 
 impl Queue {
@@ -34,39 +25,26 @@ impl Queue {
         self.current.is_none() && self.next().is_none()
     }
 
-    /// The operation to begin next, and where it waits.
+    /// The operation to begin next, and whether it is in the line.
     #[inline(always)]
-    pub(super) fn next(&self) -> Option<(Waiting, OpId)> {
-        self.first.front().map(|&urgent| (Waiting::First, urgent)).or_else(|| self.foremost())
-    }
-
-    /// The foremost of those that are not urgent.
-    #[inline(always)]
-    fn foremost(&self) -> Option<(Waiting, OpId)> {
+    pub(super) fn next(&self) -> Option<(OpId, bool)> {
         match (self.line.front(), self.rest.peek()) {
-            (Some(&(issued, id)), other) if other.is_none_or(|Reverse(other)| issued < other.0) => {
-                Some((Waiting::Line, id))
+            (Some(&(place, id)), other) if other.is_none_or(|Reverse(other)| place <= other.0) => {
+                Some((id, true))
             }
-            (_, other) => other.map(|&Reverse((_, id))| (Waiting::Rest, id)),
-        }
-    }
-
-    /// Remove the operation that is next there.
-    #[inline(always)]
-    fn remove(&mut self, waiting: Waiting) {
-        match waiting {
-            Waiting::First => drop(self.first.pop_front()),
-            Waiting::Line => drop(self.line.pop_front()),
-            Waiting::Rest => drop(self.rest.pop()),
+            (_, other) => other.map(|&Reverse((_, id))| (id, false)),
         }
     }
 
     /// Make the next operation the current one.
     #[inline(always)]
-    pub(super) fn begin(&mut self, (waiting, id): (Waiting, OpId), is_urgent: bool) {
+    pub(super) fn begin(&mut self, (id, is_in_line): (OpId, bool), is_urgent: bool) {
         self.current = Some(id);
-        self.held -= u32::from(waiting == Waiting::First && !is_urgent);
-        self.remove(waiting);
+        if !is_in_line {
+            self.rest.pop();
+        } else if let Some((0, _)) = self.line.pop_front() {
+            self.held -= u32::from(!is_urgent);
+        }
     }
 
     /// Put the current operation, which is not urgent, back: a suspended one before all that are not urgent.
@@ -99,17 +77,17 @@ impl Queue {
     /// Add an urgent operation before the foremost that may be overtaken, at most `overtaken_max` times. An operation that could
     /// not begin anyway is not delayed by it.
     pub(super) fn overtake(&mut self, id: OpId, overtaken_max: u32, now: Time, operations: &mut Operations) {
-        while let Some((waiting, other)) = self.foremost() {
+        while let Some(&Reverse((_, other))) = self.rest.peek() {
             let Operation { ready, overtaken, .. } = &mut operations[other];
             let is_delayed = ready.is_some_and(|ready| ready <= now);
             if !is_delayed || *overtaken < overtaken_max {
                 *overtaken += u32::from(is_delayed);
                 break;
             }
-            self.remove(waiting);
-            self.first.push_back(other);
+            self.rest.pop();
+            self.line.push_back((0, other));
             self.held += 1;
         }
-        self.first.push_back(id);
+        self.line.push_back((0, id));
     }
 }
