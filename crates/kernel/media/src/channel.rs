@@ -447,9 +447,7 @@ impl Channels {
                 }
             }
             Follower::Both(one, other) => {
-                for next in [one, other] {
-                    self.go_on(Follower::Operation(next, 0), at, finished);
-                }
+                [one, other].into_iter().for_each(|next| self.keep(next, at, finished));
             }
             Follower::Room(ns) => self.drained(at + Duration { ns }),
             Follower::Copied => {
@@ -469,9 +467,7 @@ impl Channels {
     #[inline(always)]
     fn engage(&mut self, server: u32) {
         let die = &mut self.servers[server as usize];
-        let (None, Some(next)) = (die.queue.current, die.queue.next()) else {
-            return;
-        };
+        let Some(next) = die.queue.next() else { return };
         let operation = &mut self.operations[next.0];
         if let Some(ready) = operation.ready {
             if let (Some(row), None) = (operation.row, operation.target) {

@@ -496,9 +496,7 @@ impl Flash for Timeline {
 
     fn await_programs(&mut self, parts: &mut Vec<When>) {
         if self.servers.by_events {
-            let channels = &mut self.servers.channels;
-            let programs = channels.noted(Awaited::Program);
-            parts.extend(channels.all_ended(Awaited::Program, programs));
+            parts.extend(self.servers.channels.all_ended(Awaited::Program, None));
         } else {
             parts.push(When::at(self.servers.programmed_at));
         }
@@ -576,7 +574,7 @@ impl Timeline {
     /// The end of the erase of the superblock of a page, if it is under way.
     fn erase_of(&mut self, page: Ppn) -> Option<When> {
         let number = *self.erased.get(self.erase_unit(page))?;
-        self.servers.channels.all_ended(Awaited::Erase, number)
+        self.servers.channels.all_ended(Awaited::Erase, Some(number))
     }
 
     /// The moment at which the page of a superblock is erased, and not before `after`.
@@ -591,19 +589,15 @@ impl Timeline {
     /// Erase the blocks of a superblock, the first one of every plane first, after all that was issued before.
     fn erase_superblock(&mut self, unit: usize, cause: Cause, mut after: When) -> When {
         for kind in [Awaited::Read, Awaited::Program, Awaited::Copy] {
-            let channels = &mut self.servers.channels;
-            let before = channels.noted(kind);
-            after = channels.all_ended(kind, before).map_or(after, |ended| self.both(after, ended));
+            let ended = self.servers.channels.all_ended(kind, None);
+            after = ended.map_or(after, |ended| self.both(after, ended));
         }
         let mut done = None;
         for block in 0..self.stripe_blocks * self.stripe_planes {
             let server = self.stripe[(block % self.stripe_planes) as usize] as usize;
             let erased = self.servers.issue(server, &self.costs.erase, cause, after);
             self.servers.note(erased, Awaited::Erase);
-            done = Some(match done {
-                None => erased,
-                Some(before) => self.both(before, erased),
-            });
+            done = Some(done.map_or(erased, |before| self.both(before, erased)));
         }
         self.erased[unit] = self.servers.channels.noted(Awaited::Erase);
         done.expect("a device has planes")

@@ -26,7 +26,6 @@ impl Channels {
         erases: u64,
     ) -> OpId {
         let Operation { server: target, phases: program, row, .. } = self.program(target, program, row);
-        self.operations.prefetch_vacant();
         let read = self.operation(source, read, 1);
         let (awaited, number) = (Some(Awaited::Copy), self.unended[Awaited::Copy as usize].add());
         let follower = Follower::Copied;
@@ -62,13 +61,14 @@ impl Channels {
         (operation.awaited, operation.number) = (Some(awaited), number);
     }
 
-    /// The number of the group of the next operation of a kind: all before are awaited by this call.
+    /// The number of the group of the next operation of a kind, in which none of those so far is.
     pub(crate) fn noted(&mut self, awaited: Awaited) -> u64 {
         self.unended[awaited as usize].next()
     }
 
-    /// The end of the last operation of a kind in the groups before one; `None` if all of them have ended.
-    pub(crate) fn all_ended(&mut self, awaited: Awaited, first: u64) -> Option<When> {
+    /// The end of the last operation of a kind so far, or of the groups before one; `None` if all of them have ended.
+    pub(crate) fn all_ended(&mut self, awaited: Awaited, before: Option<u64>) -> Option<When> {
+        let first = before.unwrap_or_else(|| self.noted(awaited));
         if self.unended[awaited as usize].is_over(first) {
             return None;
         }
@@ -124,7 +124,7 @@ impl Channels {
             }
         }
         let ready = one.known().or(other.known());
-        let id = self.operations.add(Operation::on(None, Phases::NONE, ready));
+        let id = self.operations.add(Operation::on(None, Phases::default(), ready));
         for When { op, ns } in [one, other] {
             if let Some(op) = op {
                 self.operations.follow(op, Follower::Operation(id, ns));

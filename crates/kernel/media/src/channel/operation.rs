@@ -19,9 +19,6 @@ pub(crate) struct Phases {
 }
 
 impl Phases {
-    pub(super) const NONE: Self =
-        Self { array: Duration::ZERO, bus: Duration::ZERO, finish: Duration::ZERO, total: Duration::ZERO };
-
     pub(crate) fn new(array: Duration, bus: Duration, finish: Duration) -> Self {
         Self { array, bus, finish, total: array + bus + finish }
     }
@@ -108,20 +105,13 @@ impl Operations {
 
     #[cold]
     fn grow(&mut self) -> OpId {
-        self.table.push(Operation::on(None, Phases::NONE, None));
+        self.table.push(Operation::default());
         OpId::from_index(self.table.len() - 1)
     }
 
     /// Ask for the memory of an operation.
     pub(super) fn prefetch(&self, id: OpId) {
         prefetch(&self.table, id.index());
-    }
-
-    /// Ask for the memory of an operation that is added soon.
-    pub(super) fn prefetch_vacant(&self) {
-        if let [.., soon, _, _, _, _, _, _, _] = self.vacant[..] {
-            prefetch(&self.table, soon.index());
-        }
     }
 
     /// Forget an operation that has ended.
@@ -133,7 +123,7 @@ impl Operations {
     /// Add an operation that is ended from outside.
     pub(super) fn promise(&mut self) -> OpId {
         // Equivalent to an operation that follows two others, the first already ended.
-        self.add(Operation::on(None, Phases::NONE, Some(Time::ZERO)))
+        self.add(Operation::on(None, Phases::default(), Some(Time::ZERO)))
     }
 
     /// Let `follower` wait for the end of an operation, after others that wait for it.

@@ -54,14 +54,12 @@ impl Channels {
     fn make_way(&mut self, server: u32, urgent: OpId) {
         let die = &mut self.servers[server as usize];
         let (at, step) = die.event;
-        let Some(current) = die.queue.current else {
-            return;
-        };
+        let Some(current) = die.queue.current else { return };
         let current = &mut self.operations[current];
         // It would be suspended in vain while another one must go first.
         let overhead = self
             .suspend_overhead
-            .filter(|_| current.overtaken < self.overtaken_max.unwrap_or(0) && !die.queue.is_held());
+            .filter(|_| current.overtaken < self.overtaken_max.unwrap_or(0) && die.queue.held == 0);
         let Phases { array, bus, finish, .. } = current.phases;
         // A transfer is not suspended, nor what comes before it.
         let suspendable = if bus == Duration::ZERO { array + finish } else { finish };

@@ -15,7 +15,7 @@ pub(super) struct Queue {
     /// be overtaken no more: their place is 0. Otherwise they are the reads of copies.
     line: VecDeque<(u64, OpId)>,
     /// The number of those that may be overtaken no more.
-    held: u32,
+    pub(super) held: u32,
     /// The others by their numbers in the order of issue; a suspended one has 0. The foremost is the only one that is overtaken.
     rest: BinaryHeap<Reverse<(u64, OpId)>>,
 }
@@ -25,9 +25,12 @@ impl Queue {
         self.current.is_none() && self.next().is_none()
     }
 
-    /// The operation to begin next, and whether it is in the line.
+    /// The operation to begin next, unless there is a current one, and whether it is in the line.
     #[inline(always)]
     pub(super) fn next(&self) -> Option<(OpId, bool)> {
+        if self.current.is_some() {
+            return None;
+        }
         match (self.line.front(), self.rest.peek()) {
             (Some(&(place, id)), other) if other.is_none_or(|Reverse(other)| place <= other.0) => {
                 Some((id, true))
@@ -51,11 +54,6 @@ impl Queue {
     pub(super) fn put_back(&mut self, issued: u64, is_suspended: bool) {
         let current = self.current.take().expect("there is one");
         self.insert(if is_suspended { 0 } else { issued }, current);
-    }
-
-    /// Whether an operation waits that may be overtaken no more.
-    pub(super) fn is_held(&self) -> bool {
-        self.held > 0
     }
 
     /// Add an operation at the place of its issue.
