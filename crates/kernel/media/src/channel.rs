@@ -1,9 +1,9 @@
-//! Dies with shared channels: the event queue of flash.
+//! Dies with an unknown future: the event queue of flash.
 //!
 //! An operation holds its die from start to end and the channel for its transfer. A channel is granted in the order of the
-//! dies' requests; events at equal times fire in the order of scheduling. A die has at most one pending event at a time: a
-//! tournament of the dies finds the next. An operation is one event where nothing else uses its channel. Only events that belong to no die (operations that join a queue, the write buffer)
-//! are in a heap.
+//! dies' requests; events at equal times fire in the order of scheduling. Where nothing else uses its channel, an operation is
+//! one event. A die has at most one pending event at a time: a tournament of the dies finds the next. Only events that belong
+//! to no die (operations that join a queue, the write buffer) are in a heap.
 //!
 //! Dies are first come, first served: an operation that waits for another die holds up those behind it. With superblocks, where
 //! copies go from die to die, a die serves of the operations that may begin the one that was issued first.
