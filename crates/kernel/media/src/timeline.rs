@@ -1,10 +1,9 @@
 //! The timeline: simulated flash, represented by the times at which dies and channels are busy.
 //!
-//! Each die (each plane, where planes overlap) serves its operations first come, first served. With private
-//! channels the end of an operation is known at its issue, so the state of a die is one number and there is
-//! no event queue. With shared channels, superblocks, read priority or a write buffer, the order of operations becomes
-//! known only as time advances: they wait in the queues of [`crate::channel`], and a [`When`] may be relative
-//! to the end of an operation. Levels see no difference.
+//! Each die (each plane, where planes overlap) serves its operations first come, first served. With private channels the end of
+//! an operation is known at its issue, so the state of a die is one number and there is no event queue. With shared channels,
+//! superblocks, read priority or a write buffer, the order of operations becomes known only as time advances: they wait in the
+//! queues of [`crate::channel`], and a [`When`] may be relative to the end of an operation. Levels see no difference.
 
 mod measures;
 mod recording;
@@ -448,8 +447,7 @@ impl Flash for Timeline {
         Ok(done)
     }
 
-    /// Without striping, and with equal pages and programs, every copy between two blocks takes the same time. A recorder
-    /// gets each copy.
+    /// With equal pages and programs the copies of a run are looked up and counted at once. A recorder gets each.
     fn copy_run(
         &mut self,
         run: Run,
@@ -459,22 +457,20 @@ impl Flash for Timeline {
     ) -> (u32, Result<(), Infallible>) {
         let pages = run.pages.count_ones();
         let is_each_apart = self.pages_differ() || self.program_times.is_some() || self.recording.is_some();
-        if !self.erased.is_empty() && !is_each_apart {
-            self.copy_striped(run, oob(0, run.first), cause, after);
-            return (pages, Ok(()));
-        }
         if is_each_apart {
             for (number, (from, to)) in (0..).zip(run.copies()) {
                 let Ok(_) = self.copy(from, to, oob(number, from), cause, after);
             }
-            return (pages, Ok(()));
+        } else if !self.erased.is_empty() {
+            self.copy_striped(run, oob(0, run.first), cause, after);
+        } else {
+            let phases = self.copy_costs(run.first, run.to, oob(0, run.first).mode);
+            let count = u64::from(pages);
+            self.operations.reads_pages += count;
+            self.operations.programs_pages += count;
+            self.operations.transfers_pages += if phases.bus == Duration::ZERO { 0 } else { 2 * count };
+            self.servers.issue_run(self.server_of(run.to), &phases, pages, cause, after);
         }
-        let phases = self.copy_costs(run.first, run.to, oob(0, run.first).mode);
-        let count = u64::from(pages);
-        self.operations.reads_pages += count;
-        self.operations.programs_pages += count;
-        self.operations.transfers_pages += if phases.bus == Duration::ZERO { 0 } else { 2 * count };
-        self.servers.issue_run(self.server_of(run.to), &phases, pages, cause, after);
         (pages, Ok(()))
     }
 
@@ -559,8 +555,7 @@ impl Timeline {
             if source == target {
                 let Ok(_) = self.copy(from, to, oob, cause, after);
             } else {
-                let steps = [(source, &read), (target, &program)];
-                self.servers.channels.copy_across(steps, None, after, erases);
+                self.servers.channels.copy_across([(source, &read), (target, &program)], None, after, erases);
                 across += 1;
             }
         }
