@@ -20,9 +20,11 @@ from pathlib import Path
 import numpy as np
 from matplotlib import pyplot as plt
 
-from coflash import Result, Scenario, Table, run, trace
+from coflash import Result, Table, run, trace
 from coflash.report import Subject, write_report
+from trimmed_page import drive
 from trimmed_page.database import FLUSH, PAGE_BYTES, READ, WRITE, Database, RuleBrokenError
+from trimmed_page.drive import BASE
 
 # %% [markdown]
 # ## The database
@@ -80,12 +82,9 @@ OUT = Path("results/log")
 OUT.mkdir(parents=True, exist_ok=True)
 
 
-def written_trace(database: Database, transactions: int) -> str:
-    """Write the requests of a database as a trace; return its file."""
-    path = OUT / "requests.csv"
-    rows = (f"0,{op},{offset},{size}\n" for op, offset, size in database.requests(transactions))
-    path.write_text("time_ns,op,offset,length\n" + "".join(rows))
-    return str(path)
+def requests(database: Database, transactions: int) -> str:
+    """Write the requests of a database as a trace; return its name."""
+    return drive.written(database, transactions, OUT / "requests.csv")
 
 
 def proportions(file: str) -> list[float]:
@@ -98,54 +97,29 @@ def proportions(file: str) -> list[float]:
 
 
 PGBENCH = Database(pages=16_384, pool=0.09, skew=0.0, updates=0.95, distance=0.5, commits=4)
-recorded, made = proportions("examples/traces/pgbench-oltp-400k.iolog.zst"), proportions(written_trace(PGBENCH, 40_000))
+recorded, made = proportions("examples/traces/pgbench-oltp-400k.iolog.zst"), proportions(requests(PGBENCH, 40_000))
 MEASURES = ["reads", "writes", "flushes", "pages read a flush", "pages written a flush", "misses of a cache of a tenth"]
 Table({"of the requests": np.array(MEASURES), "recorded": np.round(recorded, 2), "generated": np.round(made, 2)})
 
 # %% [markdown]
 # ## The drive
 #
-# Eight dies of TLC, 12 % of spare space, no cache. The log and the data fill what it exports. Eight requests are
-# always waiting. The workload's own writes and trims go to the drive until its write amplification is steady; only
-# then is anything measured.
+# `trimmed_page.drive` has it, for this notebook and for the map of the page below: eight dies of TLC, 12 % of spare
+# space, no cache. The log and the data fill what it exports. Eight requests are always waiting. The workload's own
+# writes and trims go to the drive until its write amplification is steady; only then is anything measured.
 
 # %%
-DRIVE = Scenario.load("demo").with_(
-    {
-        "flash": {"channels": 4, "chips_per_channel": 2, "dies_per_chip": 1, "planes_per_die": 1, "cell": "tlc"},
-        "flash.page_size": "4KiB",
-        "flash.pages_per_block": 4,
-        "ftl.pools": "device",
-        "gc.low_mark": 6,
-        "ftl.spare": {"share": "12%", "definition": "over_provisioning"},
-        "cache.size": "0B",
-        "cooperation": {"name": "none"},
-        "precondition": {"fill": "mapped", "until_steady": True},
-        "replay": {"mode": "closed", "queue_depth": 8},
-    }
-)
-BASE = Database(pages=4_096, pool=0.2, distance=0.25)
 TRANSACTIONS = 50_000
 
 
 def measured(name: str, database: Database, **keys: object) -> Result:
-    """Return the result of a database on the drive, from its empty pool on; refuse one that is not steady."""
-    workload = {"trace": [written_trace(replace(database), TRANSACTIONS)]}
-    space = f"{-(-database.space_bytes // 4096) * 4096}B"
-    result = run(DRIVE.with_({"name": name, "flash.exported": space, "workload": workload, **keys}))
-    if not any("Write amplification was steady then" in note for note in result.notes):
-        raise RuntimeError(f"{name}: {result.notes}")
-    return result
-
-
-def waf(result: Result) -> float:
-    """Return the write amplification."""
-    return float(result.metrics.waf_host or 0)
+    """Return the result of a database on the drive; one that is not steady is refused."""
+    return drive.measured(database, requests(database, TRANSACTIONS), {"name": name, **keys})
 
 
 def programs(result: Result) -> float:
     """Return the flash pages that a transaction takes."""
-    return waf(result) * result.metrics.host_writes_pages / TRANSACTIONS
+    return drive.programs(result, TRANSACTIONS)
 
 
 def change(without: float, with_trims: float) -> float:
@@ -173,7 +147,7 @@ def compared(cases: dict[str, tuple[Database, dict[str, object]]], first: str) -
         without, with_trims = measured(name, database, **keys), measured(f"{name}, trims", trims(database), **keys)
         RESULTS.extend([without, with_trims])
         pair = (without, with_trims)
-        wafs, pages = [round(waf(of), 2) for of in pair], [programs(of) for of in pair]
+        wafs, pages = [round(drive.waf(of), 2) for of in pair], [programs(of) for of in pair]
         time = change(*(of.metrics.simulated_ns for of in pair))
         rows.append((name, *wafs, *(round(of, 2) for of in pages), change(*pages), time))
     names = (first, "WAF", "WAF, trims", "programs", "programs, trims", "programs %", "time %")
@@ -209,16 +183,14 @@ compared({f"{seed}": (replace(BASE, seed=seed), {}) for seed in (2, 3)}, "seed, 
 # space. Each stands alone, and with the trims of dirty pages above it.
 
 # %%
-POOL_SPARE = 0.12 + BASE.pool * BASE.pages * PAGE_BYTES / BASE.space_bytes
-DATA_SHARE = f"{100 * BASE.pages * PAGE_BYTES / BASE.space_bytes:.1f}%"
-TWO_HANDLES: dict[str, object] = {"ftl.placement": {"name": "fdp", "handles": 2, "shares": [DATA_SHARE]}}
+TWO_HANDLES = drive.two_handles(BASE)
 compared(
     {
         "nothing": (BASE, {}),
         "the dead log is trimmed": (replace(BASE, trims_log=True), {}),
         "two handles": (BASE, TWO_HANDLES),
         "SepBIT": (BASE, {"ftl.placement": {"name": "sepbit"}}),
-        "the pool's bytes as spare space": (BASE, {"ftl.spare.share": f"{POOL_SPARE:.1%}"}),
+        "the pool's bytes as spare space": (BASE, drive.pool_as_spare(BASE)),
         "the dead log, and SepBIT": (replace(BASE, trims_log=True), {"ftl.placement": {"name": "sepbit"}}),
         "the dead log, and two handles": (replace(BASE, trims_log=True), TWO_HANDLES),
         "no images: a page is written whole": (replace(BASE, images="none"), {}),
@@ -267,23 +239,16 @@ compared(
 # - `hot-only` in `Database` spares commands where the drive is slow at them. What a trim costs beside a write is
 #   known of no drive here; with 20 µs a command the saving stands.
 #
-# All of this is a generator and a simulated drive of the right proportions, 48 MiB small. It is no measurement of
-# PostgreSQL, whose file system would have to pass the trims on without freeing the blocks.
+# All of this is a generator and a simulated drive of the right proportions, 48 MiB small.
+# [A page](../docs/studies/the_log_holds_the_page.md) has the map of where it pays, and a real PostgreSQL with a patch,
+# which `examples/postgresql_trims` measures, and cuts the power of.
 #
 # ## Does a drive free trimmed pages at all?
 #
 # Of seven calibrated drives five do, by their measurements; those of the PM9A3 say that trimmed pages are kept, those
-# of the PM9D3a say nothing. Anyone with such a drive can refute it. **The commands destroy what is on the drive.**
-#
-# ```sh
-# JOB="--filename=/dev/nvmeXn1 --direct=1 --ioengine=io_uring --iodepth=32"
-# fio --name=fill $JOB --rw=write --bs=1M
-# fio --name=random $JOB --rw=randwrite --bs=4k --size=80% --norandommap --loops=3
-# fio --name=trim $JOB --rw=trim --bs=1M --offset=80% --size=20%      # then the line above once more
-# ```
-#
-# `nvme smart-log` and `nvme ocp smart-add-log` before and after each random phase give its write amplification
-# (`coflash compare RUN LOG` reads both). A drive that frees the trimmed fifth has it as spare space:
+# of the PM9D3a say nothing. Anyone with such a drive can refute it, with the commands
+# [of the page](../docs/studies/the_log_holds_the_page.md#on-your-own-drive). A drive that frees the trimmed fifth has
+# it as spare space:
 
 # %%
 JOB = """
@@ -303,12 +268,12 @@ def freed(name: str, trim: str) -> Result:
     """Return the result of random writes over four fifths of a full drive, behind a trim or not."""
     (OUT / f"{name}.fio").write_text(JOB.format(trim=trim))
     keys = {"name": name, "flash.exported": "48MiB", "workload": {"fio": str(OUT / f"{name}.fio")}}
-    return run(DRIVE.with_({**keys, "precondition.until_steady": False, "replay": {"mode": "closed"}}))
+    return run(drive.DRIVE.with_({**keys, "precondition.until_steady": False, "replay": {"mode": "closed"}}))
 
 
 kept = freed("kept", "")
 free = freed("freed", "[trim]\nrw=trim\nbs=1m\noffset=80%\nsize=20%")
-wafs = np.array([waf(of) for of in (kept, free)]).round(2)
+wafs = np.array([drive.waf(of) for of in (kept, free)]).round(2)
 Table({"the trimmed fifth": np.array(["is kept", "is freed"]), "write amplification of six passes": wafs})
 
 # %%

@@ -204,7 +204,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("only", nargs="*", help="names of programs, or media such as raw; all by default")
     parser.add_argument("--points", type=int, help="states beside those right after flushes; by medium if not given")
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help=f"write {PAGE.relative_to(ROOT)}; it keeps its rows of what is not explored",
+    )
     arguments = parser.parse_args()
     corpus = list(cases())
     if unknown := set(arguments.only) - {case.name for case in corpus} - set(MEDIA):
@@ -236,12 +240,21 @@ def main() -> int:
     faults, right = (sum(variant in outcomes for _, outcomes in rows) for variant in (FAULT, RIGHT))
     print(f"{faults} faults, {missed} missed; {right} right programs, {accused} accused")
     if arguments.write:
-        PAGE.write_text(page(rows), encoding="utf-8")
+        PAGE.write_text(page(rows, keeping=bool(arguments.only)), encoding="utf-8")
     return 1 if failed else 0
 
 
-def page(rows: list[tuple[Case, dict[str, Outcome]]]) -> str:
-    """Return the page of the documentation."""
+def page(rows: list[tuple[Case, dict[str, Outcome]]], *, keeping: bool) -> str:
+    """Return the page of the documentation; `keeping` its present rows of programs that are not among `rows`."""
+    table = {(case.name, case.medium): f"\n| {' | '.join(row(case, outcomes))} |" for case, outcomes in rows}
+    if keeping:
+        lines = PAGE.read_text(encoding="utf-8").splitlines()
+        present = {tuple(line.split(" | ")[:2]): f"\n{line}" for line in lines if line.endswith(" |")}
+        for case in cases():
+            line = present.get((f"| {case.name}", case.medium))
+            if line is not None:
+                table.setdefault((case.name, case.medium), line)
+    shown = [case for case in cases() if (case.name, case.medium) in table]
     points = ", ".join(f"{medium.points} more on {name}" for name, medium in MEDIA.items())
     parts = [
         "<!-- Written by scripts/power_corpus.py: make power-corpus -->",
@@ -252,8 +265,8 @@ def page(rows: list[tuple[Case, dict[str, Outcome]]]) -> str:
         " must have none. `make power-corpus` writes this page anew.",
         "| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD),
     ]
-    parts[-1] += "".join(f"\n| {' | '.join(row(case, outcomes))} |" for case, outcomes in rows)
-    described = {case.name: case.fault.splitlines()[0] for case, _ in rows if case.fault}
+    parts[-1] += "".join(table[case.name, case.medium] for case in shown)
+    described = {case.name: case.fault.splitlines()[0] for case in shown if case.fault}
     parts += ["## The faults", "| program | its fault |\n|---|---|"]
     parts[-1] += "".join(f"\n| {name} | {fault} |" for name, fault in described.items())
     return "\n\n".join(parts) + "\n"

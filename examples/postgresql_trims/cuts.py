@@ -134,6 +134,7 @@ def main() -> None:
                     found = [f"no recovery: {error}"[-1500:]]
                     at.killed()
             failures += bool(found)
+            about["form"] = "in place" if in_place else "holes"
             print(json.dumps({**about, "acknowledged": known.total(), "wrong": found}), flush=True)
             if found:
                 break  # the next rounds would find the same damage

@@ -81,30 +81,47 @@ def settings(case: str, pool: int, log: int, in_place: Path | None) -> dict[str,
         "wal_recycle": "off" if trims_log else "on",
         "wal_init_zero": "off" if trims_log else "on",  # else each new segment is written twice
         "checkpoint_timeout": "30min",
+        "autovacuum": "off",  # it works by the clock: as many transactions would not be as much work
         "deallocate_logged_pages": "on" if deallocates else "off",
     }
 
 
 def rates(before: dict[str, float], after: dict[str, float], transactions: int) -> dict[str, float]:
     """Return what the device did between two moments."""
-    host = after["host_writes_pages"] - before["host_writes_pages"]
-    programs = after["programs"] - before["programs"]
-    trims = after["host_trims_pages"] - before["host_trims_pages"]
+    host, programs, trims, erases, reads, writes, response = (after[name] - before[name] for name in COUNTERS)
+    busy = programs * TIMING_US["program"] + reads * TIMING_US["read"] + erases * TIMING_US["erase"]
     return {
         "waf": round(programs / host, 3),
         "host_pages": round(host / transactions, 2),
         "programs": round(programs / transactions, 2),
         "trimmed_pages": round(trims / transactions, 2),
+        "erases": round(erases / transactions, 4),
+        "flash_ms": round(busy / transactions / 1000, 3),
+        "write_us": round(response / writes / 1000, 1),
     }
 
 
+COUNTERS = ("host_writes", "programs", "host_trims", "erases", "reads", "writes", "response_ns")
+TIMING_US = {"read": 25, "program": 200, "erase": 1500}
+"""Of the scenario `ssd`, on one die; `flash_ms` is the time of all dies together."""
+
+
 def counters(served: device.Served) -> dict[str, float]:
-    """Return the counters of the device now."""
-    found = served.metrics
-    if found is None:
+    """Return the counters of the device now, in pages; `response_ns` is the sum over its writes."""
+    if served.metrics is None:
         raise RuntimeError("the device tells no counters")
-    names = ("host_writes_pages", "host_trims_pages")
-    return {**{name: float(found[name]) for name in names}, "programs": float(sum(found["programs_pages"].values()))}
+    found = served.metrics.flat()
+    writes = float(found["response_ns.write.count"])
+    values = (
+        found["host_writes_pages"],
+        found["operations.programs_pages"],
+        found["host_trims_pages"],
+        found["operations.erases_blocks"],
+        found["operations.reads_pages"],
+        writes,
+        writes * float(found["response_ns.write.mean"] or 0),
+    )
+    return dict(zip(COUNTERS, map(float, values), strict=True))
 
 
 def worked(at: Stand, served: device.Served, arguments: argparse.Namespace, size: int) -> dict[str, object]:
@@ -120,10 +137,12 @@ def worked(at: Stand, served: device.Served, arguments: argparse.Namespace, size
         )
         work += ["-f", script, "-D", f"scale={arguments.scale}"]
     warm = 0
-    begin = counters(served)["host_writes_pages"]
-    while counters(served)["host_writes_pages"] - begin < arguments.warm * size * MIB / 4096:
+    begin = counters(served)["host_writes"]
+    while counters(served)["host_writes"] - begin < arguments.warm * size * MIB / 4096:
         at.pgbench(*work)
         warm += arguments.chunk
+    completed = "SELECT checkpoints_timed + checkpoints_req FROM pg_stat_bgwriter"
+    checkpoints = int(at.sql(completed))
     first, chunks, last, seconds = counters(served), [], counters(served), 0.0
     for _ in range(arguments.chunks):
         start = time.monotonic()
@@ -144,6 +163,7 @@ def worked(at: Stand, served: device.Served, arguments: argparse.Namespace, size
         "transactions": total,
         **rates(first, last, total),
         "chunks": chunks,
+        "checkpoints": int(at.sql(completed)) - checkpoints,
         "tps": round(total / seconds, 1),
         "extents": extents(path),
         "used": used,
@@ -183,14 +203,20 @@ def measured(case: str, arguments: argparse.Namespace) -> dict[str, object]:
         at.make()
         at.mounted()
         at.made()
+        at.begin({**settings("none", pool, log, in_place), "wal_level": "minimal", "max_wal_senders": 0})
+        try:
+            at.pgbench("-i", "-q", "-F", 90, "-s", arguments.scale)  # and the log of the load need not have room
+        finally:
+            at.end()
         at.begin(settings(case, pool, log, in_place), in_place if deallocates else None)
         try:
-            at.pgbench("-i", "-q", "-F", 90, "-s", arguments.scale)
             filled(at, log)
             with LogTrimmer(at, in_place) if in_place and trims_log else contextlib.nullcontext():
                 found = worked(at, served, arguments, size)
         finally:
             at.end()
+    if not arguments.emulate:
+        del found["write_us"]  # clients that do not wait have any response time
     differences = [device.twin(session) for session in device.sessions(place / "ssd")]
     shutil.rmtree(place)
     return {
@@ -199,6 +225,7 @@ def measured(case: str, arguments: argparse.Namespace) -> dict[str, object]:
         "scale": arguments.scale,
         "seed": arguments.seed,
         "zipf": arguments.zipf,
+        "emulated": arguments.emulate,
         "pool_mib": pool,
         "max_wal_mib": log,
         "device_mib": size,

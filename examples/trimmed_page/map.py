@@ -1,6 +1,6 @@
 """Where trims of logged pages pay: pools, skews, distances of checkpoints, spare space, units, drives, rivals.
 
-The generator of `the_log_holds_the_page.py`, on its drive of eight dies. In the folder of the examples,
+The generator of `the_log_holds_the_page.py`, on the drive of `drive.py`. In the folder of the examples,
 `python -m trimmed_page.map base grid spare units drives` (or some of these) prints a table in Markdown for each; `grid`
 also draws `log-holds-figure-1.svg`. The seed is 1 where a row does not name another. A run takes about a second.
 """
@@ -17,25 +17,12 @@ from typing import Any
 import numpy as np
 from matplotlib import pyplot as plt
 
-from coflash import Result, Scenario, run
+from coflash import Result, Scenario
+from trimmed_page import drive
 from trimmed_page.database import PAGE_BYTES, Database
+from trimmed_page.drive import BASE
 
 TRANSACTIONS = 40_000
-BASE = Database(pages=4_096, pool=0.2, distance=0.25)
-DRIVE = Scenario.load("demo").with_(
-    {
-        "flash": {"channels": 4, "chips_per_channel": 2, "dies_per_chip": 1, "planes_per_die": 1, "cell": "tlc"},
-        "flash.page_size": "4KiB",
-        "flash.pages_per_block": 4,
-        "ftl.pools": "device",
-        "gc.low_mark": 6,
-        "ftl.spare": {"share": "12%", "definition": "over_provisioning"},
-        "cache.size": "0B",
-        "cooperation": {"name": "none"},
-        "precondition": {"fill": "mapped", "until_steady": True},
-        "replay": {"mode": "closed", "queue_depth": 8},
-    }
-)
 CASES: dict[str, dict[str, Any]] = {
     "none": {},
     "log": {"trims_log": True},
@@ -46,27 +33,22 @@ CALIBRATED = {"7450-max": True, "p5520": True, "cm7-r": True, "pe8110": True, "w
 """The drives whose calibration says whether trimmed pages are freed."""
 
 
-def measured(database: Database, keys: Mapping[str, object]) -> Result:
-    """Return the result of a database from its empty pool on; refuse one that is not steady."""
+def measured(database: Database, keys: Mapping[str, object], whole: int = 1) -> Result:
+    """Return the result of a database on a drive that frees units of `whole` bytes."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "requests.csv"
-        rows = (f"0,{op},{offset},{size}\n" for op, offset, size in replace(database).requests(TRANSACTIONS))
-        path.write_text("time_ns,op,offset,length\n" + "".join(rows))
-        space = f"{-(-database.space_bytes // 65536) * 65536}B"
-        result = run(DRIVE.with_({"flash.exported": space, "workload": {"trace": [str(path)]}, **keys}))
-    if not any("Write amplification was steady then" in note for note in result.notes):
-        raise RuntimeError(f"{database}: {result.notes}")
-    return result
+        trace = drive.written(database, TRANSACTIONS, Path(folder) / "requests.csv", whole)
+        return drive.measured(database, trace, keys)
 
 
-def row(database: Database, keys: Mapping[str, object] | None = None) -> dict[str, tuple[float, float, float]]:
+def row(
+    database: Database, keys: Mapping[str, object] | None = None, whole: int = 1
+) -> dict[str, tuple[float, float, float]]:
     """Return WAF, flash programs a transaction, and time a transaction in microseconds, of each case."""
     found = {}
     for case, options in CASES.items():
-        metrics = measured(replace(database, **options), keys or {}).metrics
-        waf = float(metrics.waf_host or 0)
-        pages = waf * metrics.host_writes_pages / TRANSACTIONS
-        found[case] = (waf, pages, metrics.simulated_ns / TRANSACTIONS / 1000)
+        result = measured(replace(database, **options), keys or {}, whole)
+        time = result.metrics.simulated_ns / TRANSACTIONS / 1000
+        found[case] = (drive.waf(result), drive.programs(result, TRANSACTIONS), time)
     return found
 
 
@@ -93,13 +75,16 @@ def table(first: str, rows: dict[str, dict[str, tuple[float, float, float]]]) ->
 
 def base() -> None:
     """Print the base over seeds, and above rivals."""
-    bytes_too = 0.12 + BASE.pool * BASE.pages * PAGE_BYTES / BASE.space_bytes
-    data = f"{100 * BASE.pages * PAGE_BYTES / BASE.space_bytes:.1f}%"
-    handles = {"ftl.placement": {"name": "fdp", "handles": 2, "shares": [data]}}
     rows = {f"seed {seed}": row(replace(BASE, seed=seed)) for seed in (1, 2, 3)}
-    rows["two handles, log and data"] = row(BASE, handles)
+    rows["two handles, log and data"] = row(BASE, drive.two_handles(BASE))
     rows["SepBIT"] = row(BASE, {"ftl.placement": {"name": "sepbit"}})
-    rows["the pool's bytes as spare space, too"] = row(BASE, {"ftl.spare.share": f"{bytes_too:.1%}"})
+    rows["the pool's bytes as spare space, too"] = row(BASE, drive.pool_as_spare(BASE))
+    cached = drive.pool_as_cache(BASE)
+    rows["the pool's bytes as a cache in the drive, too"] = row(BASE, cached)
+    rows["such a cache, with CDM"] = row(BASE, {**cached, "cooperation.name": "cdm"})
+    rows["such a cache, with CDM and W-TinyLFU"] = row(
+        BASE, {**cached, "cooperation.name": "cdm", "cache.policy": "w-tinylfu"}
+    )
     rows["commits shared by 16"] = row(replace(BASE, commits=16))
     rows["doublewrite in place of images"] = row(replace(BASE, images="doublewrite"))
     table("base, and rivals", rows)
@@ -120,9 +105,9 @@ def grid() -> None:
     figure, panels = plt.subplots(1, len(SKEWS), figsize=(8, 2.6), sharey=True, layout="constrained")
     for axes, skew in zip(panels, SKEWS, strict=True):
         values = np.array([[less(rows[skew, d, p], "both", "log") for p in POOLS] for d in DISTANCES])
-        image = axes.imshow(values, cmap="RdBu", vmin=-30, vmax=30, origin="lower", aspect="auto")
+        image = axes.imshow(values, cmap="Blues_r", vmin=-40, vmax=0, origin="lower", aspect="auto")
         for (y, x), value in np.ndenumerate(values):
-            light = abs(value) > 18
+            light = value < -18
             axes.text(x, y, f"{value:+.0f}".replace("-", "−"), ha="center", va="center", color="w" if light else "k")
         axes.set_xticks(range(len(POOLS)), [f"{pool:.0%}" for pool in POOLS])
         axes.set(xlabel="pool", title="uniform" if not skew else f"Zipf {skew:g}")
@@ -146,17 +131,29 @@ def units() -> None:
     for kib in (4, 8, 16, 32, 64):
         keys: dict[str, object] = {} if kib == 4 else {"ftl.indirection_unit": f"{kib}KiB"}
         rows[f"units of {kib} KiB"] = row(BASE, keys)
+        if kib > 8:
+            rows[f"units of {kib} KiB, freed whole"] = row(BASE, keys, whole=kib << 10)
     for microseconds in (10, 20, 50):
         rows[f"a command takes {microseconds} µs"] = row(BASE, {"controller.write_command": f"{microseconds}us"})
     table("unit, command", rows)
+    trims = measured(replace(BASE, **CASES["pages"]), {}).metrics.host_trims_pages * 4096 / PAGE_BYTES / TRANSACTIONS
+    base_row = rows["units of 4 KiB"]
+    saved = base_row["none"][2] - base_row["pages"][2]
+    print(f"\n{trims:.2f} trims a transaction save {saved:.0f} µs: all is lost where one takes {saved / trims:.0f} µs")
 
 
 def drives() -> None:
-    """Print the base with the spare space, the victims, the levelling and the times of calibrated drives."""
+    """Print the base with the spare space, the victims and the times of calibrated drives.
+
+    A page is read in the mean of their times: blocks of four pages have no whole word lines of three.
+    """
     rows = {}
     for name, frees in CALIBRATED.items():
         values = Scenario.load(name).to_dict()
-        keys: dict[str, object] = {"ftl.spare": values["ftl"]["spare"], "timing": values["timing"]}
+        timing = dict(values["timing"])
+        if reads := timing.pop("page_reads"):
+            timing["page_read"] = f"{round(sum(int(time.removesuffix('ns')) for time in reads) / len(reads))}ns"
+        keys: dict[str, object] = {"ftl.spare": values["ftl"]["spare"], "timing": timing}
         keys |= {"gc.victim": values["gc"].get("victim", "greedy")}
         keys |= {"controller.write_command": values.get("controller", {}).get("write_command", "0ns")}
         rows[name if frees else f"{name}, if it freed trimmed pages"] = row(BASE, keys)

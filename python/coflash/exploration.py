@@ -130,8 +130,8 @@ class Explored:
         """Say what was done, and how much that is of all."""
         all_runs: Counter[str] = sum(map(Counter, self.coverage), Counter())
         lines = [
-            f"{self.changes:,} changes, {self.flushes:,} flushes, {self.marks:,} marks; {self.states:,} states checked,"
-            f" {self.failed:,} wrong",
+            f"{self.failed:,} of {self.states:,} states that were checked are wrong; {self.changes:,} changes,"
+            f" {self.flushes:,} flushes, {self.marks:,} marks",
             f"coverage: {all_runs['shapes_checked']:,} of {all_runs['shapes']:,} shapes of what is open between two"
             f" promises, in {all_runs['windows']:,} windows",
         ]

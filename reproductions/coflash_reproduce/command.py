@@ -95,6 +95,7 @@ def _carry_out(
         errors().print(f"held on the published page, and not now: {'; '.join(gone)}", markup=False, soft_wrap=True)
     if quiet and not gone:
         return
+    output().print(done.answer.replace("**", ""), markup=False, highlight=False)
     table = TextTable(COLUMNS["claims" if kind == "paper" else "findings"], wraps=True)
     for one in done.judged:
         table.add(*one.row())

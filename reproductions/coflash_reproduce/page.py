@@ -15,6 +15,7 @@ from coflash.quantity import change, show_change
 from coflash.results.estimate import Estimate
 from coflash_reproduce.claim import COUNTED, HOLDS, INPUT, NEAR, Judged, Paper, counts, each, judge
 from coflash_reproduce.drawing import lines_of
+from coflash_reproduce.opening import LEFT_OPEN, opening
 from coflash_reproduce.output import SHOWN
 from coflash_reproduce.paper import Exhibit, Experiment, Figure, Grid, Investigation, Picture, Runs, spread
 from coflash_reproduce.study import Study, Tested
@@ -28,6 +29,11 @@ def judged(of: Paper | Study, runs: Runs) -> list[Judged] | list[Tested]:
     if isinstance(of, Study):
         return of.test(runs)
     return judge(of.claims, runs)
+
+
+def cells(found: Sequence[Judged] | Sequence[Tested]) -> list[tuple[str, ...]]:
+    """Return the cells of all statements but those that are another reading of one."""
+    return [one.row() for one in found if isinstance(one, Tested) or one.claim.aside in ("", INPUT)]
 
 
 def statements_of(of: Paper | Study) -> str:
@@ -49,19 +55,20 @@ def markdown(of: Paper | Study, name: str, scale: str, options: Sequence[str], r
     said = of.text.bodies
     if isinstance(of, Study):
         tested = of.test(runs)
-        command, opening, after, limits = "study", ["question"], "What this does not show", "limits"
+        command, told_first, limits = "study", ["question"], "limits"
+        rows = cells(tested)
         answer = [
             "## What was found",
             f"Of {len(tested)} hypotheses {sum(one.verdict == HOLDS for one in tested)} hold. "
             "Numbers after ± are half-widths of 95 % confidence intervals over seeds.",
-            table(Grid(COLUMNS["findings"], tuple(one.row() for one in tested))),
+            table(Grid(COLUMNS["findings"], tuple(rows))),
             said["answer"].format_map(of.answer(runs)),
             *of.explanation(runs),
         ]
     else:
-        command, opening, after = "reproduce", ["source", "idea"], "What the paper leaves open"
-        limits = "open questions"
+        command, told_first, limits = "reproduce", ["source", "idea"], "open questions"
         found = judge(of.claims, runs)
+        rows = cells(found)
         verdicts = [one.verdict for one in found if one.verdict in COUNTED]
         tallies = (f"{verdicts.count(verdict)} {words}" for verdict, words in COUNTED.items() if verdict in verdicts)
         inputs = [one for one in found if one.claim.aside == INPUT]
@@ -77,8 +84,10 @@ def markdown(of: Paper | Study, name: str, scale: str, options: Sequence[str], r
             _claims([one for one in found if not one.claim.aside]),
             *(["Inputs: numbers for which something unknown was chosen.", _claims(inputs)] if inputs else []),
         ]
-    made = [*(said[name] for name in opening), *made_by(command, of, scale, options, runs)]
-    parts = [f"# {of.text.title}", *made, *answer, *exhibits(of, runs, images), f"## {after}", said[limits]]
+    made = [*(said[name] for name in told_first), *made_by(command, of, scale, options, runs)]
+    first = opening(of, rows, unsteady(runs), images)
+    last = [f"## {LEFT_OPEN[type(of)]}", said[limits]]
+    parts = [f"# {of.text.title}", *first, *made, *answer, *exhibits(of, runs, images), *last]
     return "\n\n".join(parts) + "\n"
 
 
@@ -99,14 +108,19 @@ def made_by(command: str, of: Investigation, scale: str, options: Sequence[str],
     whole = " ".join([made, *options])
     different = {run.key: run for run in runs}.values()  # experiments may share runs
     requests = sum(run.metrics.requests for run in different)
-    noted = sum(bool(run.unsteady) for run in different)
-    unsteady = f"; by their own notes, {noted} of them say nothing of a steady state" if noted else ""
     yield f"<!-- Written by `{made}`; every number below comes from its runs. -->"
     yield (
         f"`{whole}` made this page (coflash {__version__}, revision {REVISION} of results): "
-        f"{len(different)} runs, {requests:,} requests{unsteady}. "
+        f"{len(different)} runs, {requests:,} requests. "
         f"{of.text.scales[scale]}"
     )
+
+
+def unsteady(runs: Runs) -> str:
+    """Say how many of the runs were not steady by their own notes; empty if all were."""
+    different = {run.key: run for run in runs}.values()
+    noted = sum(bool(run.unsteady) for run in different)
+    return f"By their own notes, {noted} of {len(different):,} runs say nothing of a steady state" if noted else ""
 
 
 def exhibits(of: Investigation, runs: Runs, images: str) -> Iterator[str]:

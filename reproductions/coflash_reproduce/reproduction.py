@@ -16,6 +16,7 @@ from coflash.files import atomic_write
 from coflash_reproduce import cdm, drawing, opfcl, page, shadowgc, warp
 from coflash_reproduce.claim import Paper
 from coflash_reproduce.data import held
+from coflash_reproduce.opening import answer
 from coflash_reproduce.output import IMAGES, Output
 from coflash_reproduce.paper import Exhibit, Experiment, Figure, Runs
 from coflash_reproduce.runs import run_all
@@ -39,6 +40,8 @@ class Done:
     runs: Runs
     judged: Sequence[Any]
     """The paper's numbers beside ours (`Judged`), or the hypotheses and what the runs say of them (`Tested`)."""
+    answer: str
+    """The sentence with which the page opens."""
     page: Path
     """The file of the page."""
     before: frozenset[str] | None = None
@@ -102,7 +105,7 @@ def reproduce(
         output.write_page(f"{whole}-readings", text)
     judged = page.judged(of, runs)
     before = None if traces or kind == "study" else held(name, scale)
-    return Done(runs, judged, file, before)
+    return Done(runs, judged, answer(of, page.cells(judged)), file, before)
 
 
 study = partial(reproduce, kind="study")

@@ -143,7 +143,7 @@ def test_a_run_that_is_not_steady_by_its_notes_is_in_no_table_and_the_page_says_
     with tiny_scale(atlas.STUDY, atlas, atlas.SCALES["quick"]):
         page = markdown(atlas.STUDY, "atlas", "tiny", (), runs, "images")
     assert f"{MOVES} (1 of 16)" in page
-    assert re.search(r"by their own notes, \d+ of them say nothing of a steady state", page)
+    assert re.search(r"By their own notes, \d+ of \d+ runs say nothing of a steady state", page)
 
 
 def test_the_page_says_nothing_of_traces_or_seeds_that_it_has_not(done: Done) -> None:

@@ -242,7 +242,9 @@ def test_which_half_of_cdm_saves_what(done: Done) -> None:
 
 
 def test_the_page_shows_only_images_that_are_there(done: Done) -> None:
-    shown = re.findall(r"!\[[^]]*\]\(([^)]*)\)", done.page.read_text("utf-8"))
+    first, *shown = re.findall(r"!\[[^]]*\]\(([^)]*)\)", done.page.read_text("utf-8"))
+    assert first == "images/cdm-figure-6.svg", "what answers stands first, and among the others again"
+    assert first in shown
     assert len(shown) == len(MEASURED) + len(NORMALISED) + len(("variants",))
     assert all((done.page.parent / image).is_file() for image in shown)
 

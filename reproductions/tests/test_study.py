@@ -136,7 +136,14 @@ def test_a_hypothesis_holds_or_is_refuted_by_the_runs(done: Done) -> None:
     assert re.search(r"\| More spare space, more copies \| a lower WAF \| .* \| refuted \|", page)
     assert [row[""] for row in rows(done, "findings")] == ["holds", "refuted"]
     assert "12 runs." in page
-    assert page.startswith("# A toy\n\nDoes spare space help?\n\n")
+    numbers, unsteady = rows(done, "findings")[0]["found"], sum(bool(run.unsteady) for run in done.runs)
+    assert page.startswith(
+        f"# A toy\n\n**More spare space, fewer copies: holds** ({numbers}); of 2 hypotheses 1 hold.\n\n"
+        "![WAF by spare space](images/toy-spare.svg)\n\n"
+        f"**What limits it:** Hypotheses refuted: 1. Large devices. By their own notes, {unsteady} of 12 runs "
+        "say nothing of a steady state. [What this does not show](#what-this-does-not-show).\n\n"
+        "Does spare space help?\n\n"
+    )
     assert page.endswith("## What this does not show\n\n- Large devices.\n- Old ones.\n")
 
 

@@ -127,7 +127,6 @@ def comparison() -> Subject:
     return Subject(
         title="A & B",
         question="Which is <better>?",
-        background="Some.",
         baseline="none",
         results=(
             make_result(1200),

@@ -14,10 +14,10 @@ from selenium.webdriver.remote.webelement import WebElement
 from processes import PATIENCE_S
 
 
-def look(browser: WebDriver, width: int, scheme: str = "light") -> None:
+def look(browser: WebDriver, width: int, scheme: str = "light", motion: str = "reduce") -> None:
     metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    features = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+    features = {"prefers-color-scheme": scheme, "prefers-reduced-motion": motion}
     named = [{"name": name, "value": value} for name, value in features.items()]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": named})
 

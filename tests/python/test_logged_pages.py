@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from coflash import Scenario, device
+from postgresql_trims import table
 from postgresql_trims.stand import Stand, command, stand
 from test_file_systems import needs_mounts
 
@@ -81,3 +82,28 @@ def test_a_page_is_trimmed_below_its_file_which_keeps_its_blocks(tmp_path: Path)
         at.mounted()
         assert file.read_bytes() == data
         assert file.stat().st_blocks == blocks
+
+
+ROOT = EXAMPLE.parents[1]
+KEPT = [ROOT / "examples" / "trimmed_page" / "map.md"]
+"""What the study's scripts printed."""
+
+
+def rows(text: str) -> set[str]:
+    """Returns the rows of tables."""
+    return {line for line in text.splitlines() if line.startswith("|")}
+
+
+def test_every_row_of_the_study_was_printed() -> None:
+    page = (ROOT / "docs" / "studies" / "the_log_holds_the_page.md").read_text("utf-8")
+    printed = [*table.measured(), *table.cuts()]
+    from_map = set[str]().union(*(rows(file.read_text("utf-8")) for file in KEPT))
+    assert rows("\n".join(printed)) <= rows(page)
+    assert rows(page) <= rows("\n".join(printed)) | from_map
+
+
+def test_the_table_counts_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"form": "holes", "kind": "slow", "acknowledged": 3, "trimmed_pages": 5}
+    lines = [{**row, "lost": "no answered write is lost", "wrong": []}, {**row, "lost": "12 pages", "wrong": ["a row"]}]
+    monkeypatch.setattr(table, "lines", lambda _: lines)
+    assert list(table.cuts())[-1] == "| holes | slow | 2 | 1 | 6 | 10 | 1 |"

@@ -16,7 +16,7 @@ from coflash import Result
 from coflash.measures.sections import SECTIONS, sections
 from coflash.report import Subject, write_report
 from coflash.results.histogram import KINDS
-from pages import click, column, complaints, figure, find, rows_of, run, tasks_s, texts, until
+from pages import click, column, complaints, figure, find, look, rows_of, run, tasks_s, texts, until
 from sweeps import SMALL
 
 
@@ -47,11 +47,11 @@ def test_a_search_shows_its_course_what_matters_and_the_front(browser: WebDriver
     marks = "$$('.plot .role-legend-symbol path', arguments[0]).map((mark) => mark.getAttribute('d'))"
     names = "$$('.plot .role-legend-label text', arguments[0]).map((text) => text.textContent)"
     shapes = dict(zip(*(run(browser, f"return {each}", trade_off) for each in (names, marks)), strict=True))
-    assert [*shapes] == ["Pareto front", "trials", "beyond a condition"]
-    assert len(set(shapes.values())) == 3
+    assert [*shapes] == ["Pareto front", "the answer", "trials", "beyond a condition"]
+    assert len(set(shapes.values())) == 4
     assert shapes["beyond a condition"].count("L") == 3  # a diamond, as the note says
     drawn = "return $$('.plot .mark-symbol.role-mark path', arguments[0]).length"
-    assert run(browser, drawn, trade_off) == 12 + len(tuning.front), "the front is over the trials"
+    assert run(browser, drawn, trade_off) == 12 + len(tuning.front) + 1, "the front is over the trials"
     assert "Grey diamonds" in find(trade_off, "figcaption p").text
     label = find(trade_off, ".plot").get_attribute("aria-label") or ""
     assert "Pareto front: " in label
@@ -60,6 +60,29 @@ def test_a_search_shows_its_course_what_matters_and_the_front(browser: WebDriver
     by_number = sorted(tuning.trials, key=lambda trial: trial.number)
     assert [float(cell) for cell in rows] == pytest.approx([trial.found.mean for trial in by_number], rel=1e-6)
     assert complaints(browser) == []
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_the_answer_of_a_search_and_its_picture_are_on_the_first_screen(
+    browser: WebDriver, results: list[Result], tmp_path: Path, width: int, height: int
+) -> None:
+    over = {"cache.size": "1MiB..2MiB"}
+    coflash.tune(SMALL, over, minimise=["waf_host", "response.p99"], out=tmp_path, trials=2, on=1)
+    search = Subject.read([tmp_path]).search
+    subject = Subject(results, answer="It is the smaller cache.", limits=("One seed alone.",), search=search)
+    write_report(subject, tmp_path / "answer.html")
+    look(browser, width)
+    browser.get((tmp_path / "answer.html").as_uri())
+    assert texts(browser, "#answer") == ["It is the smaller cache."]
+    assert "What limits this" in texts(browser, ".remarks summary")[0] and "One seed alone." in texts(
+        browser, ".remarks li"
+    )
+    until(lambda: run(browser, "return $('#tuning .plot > svg')"))
+    assert run(browser, "return $('#tuning .plot svg').getBoundingClientRect().top") < height
+    tuning, findings = (
+        run(browser, f"return $('{part}').getBoundingClientRect().top") for part in ("#tuning", "#findings")
+    )
+    assert tuning < findings, "what explains the answer follows it"
 
 
 def test_a_single_run_has_what_needs_no_other(browser: WebDriver, results: list[Result], tmp_path: Path) -> None:
@@ -143,7 +166,7 @@ def test_nothing_that_a_user_wrote_is_a_script(browser: WebDriver, results: list
         workload = {**like.workload, "description": harm, "remarks": [harm], "inputs": [{"file": harm, "sha256": harm}]}
         document = {**like.document, "scenario": scenario, "workload": workload}
         evil.append(like.with_document(document))
-    write_report(Subject(evil, title=harm, question=harm, background=harm), tmp_path / "evil.html")
+    write_report(Subject(evil, title=harm, question=harm), tmp_path / "evil.html")
     browser.get((tmp_path / "evil.html").as_uri())
     assert run(browser, "return document.documentElement.dataset.ready") == "yes"
     assert harm in texts(browser, "h1, .question, .remarks li, .facts dd")

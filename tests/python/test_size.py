@@ -91,6 +91,18 @@ def test_the_answer_is_the_cheapest_device_that_meets_the_goals(trace: Path, tmp
     assert at - less <= max(2**12, 0.06 * at), "no smaller cache is left to try"
     assert "(open loop)" in last and "tails" in last and "warmed up" in last and "none was fitted" in last
     assert found.draw("pdf").startswith(b"%PDF")
+    # Its report opens with the answer and draws what was tried: cost against the goal, and the frontier.
+    subject = found.subject
+    assert (subject.answer, subject.question, subject.limits) == (first, f"{second} {rests}", (last,))
+    assert subject.search is not None
+    chosen, *others = subject.search["trials"]
+    assert chosen["values"] == found.answer.point.values and chosen["allowed"]
+    assert f"of {1 + len(others)} devices tried" in first
+    numbers = [tuple(one["mean"] for one in trial["found"]) for trial in subject.search["trials"]]
+    assert numbers[0] == (found.answer.bounded[0].mean, found.answer.cost)
+    for trial, (waf, cost) in zip(subject.search["trials"], numbers, strict=True):
+        better = any(a <= waf and b <= cost and (a, b) != (waf, cost) for a, b in numbers)
+        assert trial["front"] != better
     # It is a sweep: its runs are read as those of any other, and none is repeated.
     runs = set(coflash.results(tmp_path))
     assert {job.key for one in (found.answer, *found.steps.values()) for job in one.point.jobs} <= runs

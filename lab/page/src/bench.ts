@@ -195,7 +195,7 @@ export class Bench {
       tellDivision(panel, side, now, now.metrics);
     }
     const [left, right] = [this.drives[0]!.now.numbers, this.drives[1]!.now.numbers];
-    this.part("saved").textContent = compared(left, right, family.chart);
+    this.part("saved").textContent = compared(left, right, family.chart, this.drives[0]!.now.perBlock);
     this.part("requests").textContent = number(right.requests);
     const time_ = this.part<HTMLInputElement>("time");
     (time_.nextElementSibling as HTMLElement).textContent = number(right.requests);

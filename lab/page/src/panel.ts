@@ -51,7 +51,7 @@ export function labelPage(choices: Choices): void {
   $<HTMLTextAreaElement>("#toml").value = scenario(choices, "right");
   $("#workload-says").textContent = `${WORKLOADS[choices.workload].title}: ${WORKLOADS[choices.workload].says}; ${readShare(choices.workload)} of requests read`;
   const kinds: [string, string][] = [
-    ["valid", family.valid], ["newer", family.newer], ["same", family.same], ["invalid", "waste"], ["told", family.told],
+    ["valid", family.valid], ["newer", family.newer], ["same", family.same], ["invalid", "invalid: old data"], ["told", family.told],
     ["marked", family.marked], ["free", "erased"], ["frame", "the block that GC cleaned last"],
   ];
   $("#legend").innerHTML = kinds.filter(([, says]) => says).map(([kind, says]) => `<li><i class="${kind}"></i>${says}</li>`).join("");
@@ -126,14 +126,15 @@ export function said(victim: Victim | null): string {
   ].filter(Boolean).join(", ");
 }
 
-/** Return what the right drive comes to beside the left one, in words. */
-export function compared(left: Numbers, right: Numbers, chart: Measure): string {
+/** Return what the right drive comes to beside the left one, in words. A block has `perBlock` pages. */
+export function compared(left: Numbers, right: Numbers, chart: Measure, perBlock: number): string {
   if (right.requests === 0) return "Nothing is measured yet";
   const [one, other] = chart === "waf" ? [left.programs_pages, right.programs_pages] : [left.response_mean_ns || 0, right.response_mean_ns || 0];
   const share = one > 0 ? Math.round((100 * Math.abs(one - other)) / one) : 0;
   if (chart === "waf") {
     if (one === other) return "Both drives have written the same number of flash pages";
-    return `The right drive has written ${share}\u00a0% ${one > other ? "fewer" : "more"} flash pages: it cleaned ${number(right.victims)} blocks, the left one ${number(left.victims)},`;
+    const freed = [left, right].map((drive) => (perBlock - drive.gc_copies_pages / Math.max(1, drive.victims)).toFixed(0));
+    return `The right drive has written ${share}\u00a0% ${one > other ? "fewer" : "more"} flash pages: a block that it cleans gives ${freed[1]} free pages, on the left ${freed[0]}, and so it cleaned ${number(right.victims)} blocks, the left one ${number(left.victims)},`;
   }
   return `A request takes ${(other / 1e6).toFixed(2)} ms on the right, ${(one / 1e6).toFixed(2)} ms on the left: ${share}\u00a0% ${one >= other ? "less" : "more"}`;
 }

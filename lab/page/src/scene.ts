@@ -25,15 +25,16 @@ export interface Scene {
   returned: Set<number>;
 }
 
-/** When the pages go, when the victim is erased, when the dropped ones may return, and when the view goes out, in ms. */
+/** When the pages go, when all have gone, when the dropped ones may return, when the victim is erased, and when the view goes out, in ms. */
 const GO_MS = 700;
-const ERASE_MS = 4000;
+const GONE_MS = 3600;
 const LATER_MS = 4600;
-const OUT_MS = 5600;
+const ERASE_MS = 5300;
+const OUT_MS = 5800;
 export const SCENE_MS = 6400;
 const FLIGHT_MS = 450;
 /** When a scene stands still that a reader asked for. */
-export const HOLD_MS = ERASE_MS;
+export const HOLD_MS = GONE_MS;
 
 export const isLater = (time: number): boolean => time > LATER_MS && time <= OUT_MS;
 
@@ -65,7 +66,7 @@ function progress({ pages }: Scene, time: number): number[] {
   let turn = 0;
   return pages.map(({ fate }) => {
     if (fate === "left") return 0;
-    const begins = GO_MS + ((ERASE_MS - GO_MS - FLIGHT_MS) * turn++) / Math.max(1, moving - 1);
+    const begins = GO_MS + ((GONE_MS - GO_MS - FLIGHT_MS) * turn++) / Math.max(1, moving - 1);
     return Math.min(1, Math.max(0, (time - begins) / FLIGHT_MS));
   });
 }
@@ -167,7 +168,8 @@ function drawVictim(context: CanvasRenderingContext2D, scene: Scene, time: numbe
   const [isErased, alpha] = [time > ERASE_MS, context.globalAlpha];
   label(context, isErased ? "erased: empty again" : "a block that GC cleans", victim.x, victim.y - 5, colours);
   const side = copies.size * copies.across;
-  label(context, isTall ? "↓ copies in a new block" : "copies in a new block", copies.x, copies.y - 5, colours);
+  const later = scene.returned.size > 0 ? `copies, ${scene.returned.size} written later` : "copies in a new block";
+  label(context, isTall ? `↓ ${later}` : later, copies.x, copies.y - 5, colours);
   scene.pages.forEach((_, at) => paintPage(context, "free", false, cellOf(copies, at), colours));
   if (!isTall) label(context, "→", (victim.x + victim.size * victim.across + copies.x) / 2 - 8, copies.y + side / 2, colours, 1.5);
   const far = progress(scene, time);
@@ -184,10 +186,11 @@ function drawVictim(context: CanvasRenderingContext2D, scene: Scene, time: numbe
     if (share > 0 && page.slot >= 0 && page.fate !== "copied") line(context, home, slot, page.fate, isErased ? 0.12 : share < 1 ? 0.9 : 0.3, colours);
     if (isAway && (isCopied || share < 1)) paintPage(context, page.kind, page.isMarked, between(page.fate === "from-slot" ? slot : home, target, share), colours);
   });
-  // What was dropped and is written again rises from its slot, to the end of the copies.
+  // What was dropped and is written again rises from its slot, to the end of the new block.
+  let last = scene.pages.length;
   for (const page of scene.pages) {
     if (page.fate !== "dropped" || !scene.returned.has(page.lpn)) continue;
-    const target = cellOf(copies, copy++);
+    const target = cellOf(copies, --last);
     line(context, cellOf(cache, page.slot), target, "dropped", 0.9, colours);
     paintPage(context, "same", true, target, colours);
   }

@@ -46,14 +46,10 @@ def report_html(subject: Subject) -> str:
     """
     if not subject.results:
         raise CoflashError("a report needs a result, and there is none; `coflash run demo --out results` makes one")
-    notes = [*(f"Only runs with {condition}." for condition in subject.where), *subject.remarks]
-    background = (
-        f'<details class="background"><summary>Background</summary><p>{escape(subject.background)}</p></details>'
-    )
+    notes = [*(f"Only runs with {condition}." for condition in subject.where), *subject.limits, *subject.remarks]
     return Template(asset("page.html")).substitute(
         title=escape(subject.heading),
         question=f'<p class="question">{escape(subject.question)}</p>' if subject.question else "",
-        background=background if subject.background else "",
         notes=_limits(notes) if notes else "",
         varied=_varied(subject.varied),
         style="".join(asset(f"{name}.css") for name in ("colours", "base", "report")),

@@ -101,6 +101,7 @@ def payload(subject: Subject) -> dict[str, Any]:
     lines, scenarios = _scenarios(results)
     bare = [key for key in subject.varied if key.path != "seed"]
     return {
+        "answer": subject.answer,
         "baseline": subject.baseline,
         "target": subject.target,
         "labels": subject.labels,

@@ -15,7 +15,8 @@ from coflash.sweep.goal import number
 
 _TRIAL = {"color": "var(--series-1)", "shape": MARKERS[0]}
 _BEST = {"color": "var(--series-2)"}
-_FRONT = {"color": "var(--series-2)", "shape": MARKERS[1]}
+_FRONT, _ANSWER = "Pareto front", "the answer"
+_MARKED = {_FRONT: {**_BEST, "shape": MARKERS[1]}, _ANSWER: {"color": "var(--series-3)", "shape": MARKERS[3]}}
 _REFUSED = {"color": "var(--series-4)", "shape": MARKERS[2]}
 _BOUNDS = "Grey diamonds do not meet the conditions."
 _TRADE_OFF = "A trial is on the front if no other is better in one objective and as good in the others."
@@ -93,16 +94,17 @@ class _Search:
         """Return the chart of two objectives, with the Pareto front over the trials: it may be a single one."""
         rows = self.rows(self.measured[0], 1)
         best = sorted((row for row in rows if row["front"] == "yes"), key=lambda row: row["x"])
-        front = [{"name": "Pareto front", "x": row["x"], "y": row["y"], "text": row["text"]} for row in best]
-        looks, axes = {"Pareto front": _FRONT}, {"x": self.axis(0), "y": self.axis(1)}
-        return self.chart("Trade-off", [*rows, *front], looks, **axes, note=_TRADE_OFF)
+        chosen = rows[self.trials.index(self.document["trials"][0])]
+        beside = [*((_FRONT, row) for row in best), (_ANSWER, chosen)]
+        marks = [{"name": name, "x": row["x"], "y": row["y"], "text": row["text"]} for name, row in beside]
+        return self.chart("Trade-off", [*rows, *marks], _MARKED, x=self.axis(0), y=self.axis(1), note=_TRADE_OFF)
 
     def course(self, goal: int) -> Chart:
         """Return the chart of an objective over the trials, and of the best so far."""
         measure, less = self.goals[goal]
         rows = self.rows((trial["number"] for trial in self.trials), goal)
         allowed = [row["y"] if row["name"] == _ALLOWED else math.nan for row in rows]
-        best = (np.fmin if less else np.fmax).accumulate(allowed)
+        best = (np.fmin if less else np.fmax).accumulate(allowed, dtype=float).tolist()
         steps = [
             {"name": "best so far", "x": row["x"], "y": y}
             for row, y in zip(rows, best, strict=True)

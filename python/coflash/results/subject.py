@@ -32,8 +32,10 @@ class Subject:
     results: Sequence[Result]
     title: str = ""
     question: str = ""
-    background: str = ""
-    """Background that a reader needs to judge the answer."""
+    answer: str = ""
+    """The answer in a sentence, where the changes alone do not tell it."""
+    limits: tuple[str, ...] = ()
+    """What the results do not tell, beside their own remarks."""
     baseline: str = ""
     """The value of a varying key with which the others are compared; the first value if empty."""
     target: str = ""

@@ -110,7 +110,7 @@ class Advice(Kept):
             self._advice(),
             why,
             self._headroom(),
-            self._theory(),
+            "" if self.closed is None else say("closed form", closed=self.closed),
             self._twice(),
             self._steady(),
             *(say("not open", names=", ".join(n), reason=reason.rstrip(".")) for reason, n in self.refused.items()),
@@ -156,9 +156,6 @@ class Advice(Kept):
             1 - self.fewest / self.best.value,
         )
         return say("headroom", best=self.best, fewest=self.fewest, left=left, copies=copies)
-
-    def _theory(self) -> str:
-        return "" if self.closed is None else say("closed form", closed=self.closed)
 
     def _twice(self) -> str:
         if isinstance(self.doubled, str):

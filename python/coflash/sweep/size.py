@@ -170,7 +170,9 @@ class _Sizer:
         how = (*how, _read(self.about), self._in_time(), self._searched())
         spares = _ends(self.spares[self.refused :])
         tried = say("tried", devices=counted(len(self.tried), "device"), grid=self.grid, spares=spares)
+        searched = dict(self.tried)
         best, steps = self._steps(self._confirmed())
+        devices = [*(searched | {best.place: best}).values()]
         variants = self._variants(best)
         own = scheme_of({"scenario": best.point.jobs[0].scenario.to_dict()})
         pairs = [(name, run) for name, runs in variants.items() for run in runs]
@@ -179,7 +181,7 @@ class _Sizer:
             for measure in (WAF_HOST, *(goal.measure for goal in self.goals if goal.measure.path in MEASURES))
         }
         ends = ("more",) if self.refused else ("less", "more")
-        found = (best, tried, self._later(best), steps, ends, variants, explained, self.prices)
+        found = (best, tried, devices, self._later(best), steps, ends, variants, explained, self.prices)
         return Sizing(self.question.store.path, self.goals, how, *found).write()
 
     def _later(self, best: Sized) -> tuple[Sized, ...]:

@@ -17,8 +17,9 @@ from coflash.results.why import LATTICES, TIERS, Why
 from coflash.scenario import Scenario
 from coflash.sweep.design import Assignment
 from coflash.sweep.finding import Kept, say, say_bounded, say_limits
-from coflash.sweep.goal import Condition
+from coflash.sweep.goal import COST, Condition, goals
 from coflash.sweep.plan import Point
+from coflash.sweep.tune import Trial, Tuning
 
 if TYPE_CHECKING:
     from coflash.charts import Format
@@ -87,6 +88,8 @@ class Sizing(Kept):
     answer: Sized
     tried: str
     """The number of devices that were tried, and the steps between them."""
+    devices: Sequence[Sized]
+    """These devices."""
     later: tuple[Sized, ...]
     """Its device under the first seed, over one round of the trace and over several; nothing if that failed."""
     steps: Mapping[str, Sized]
@@ -249,7 +252,27 @@ class Sizing(Kept):
         runs = tuple(run for of_scheme in self.variants.values() for run in of_scheme)
         before, *_, after = TIERS if self.answer.is_tier else LATTICES[0]
         after = next((why.after for why in self.whys[WAF_HOST.path] if why.before == before), after)
-        return Subject(runs, f"Why: {self.answer}", " ".join(self.sentences), baseline=before, target=after)
+        first, *reasons, limits = self.sentences
+        title = say("title", goals=" and ".join(goal.text for goal in self.goals))
+        return Subject(runs, title, " ".join(reasons), first, (limits,), before, after, search=self._search())
+
+    def _search(self) -> dict[str, Any] | None:
+        """Return the devices as a search for the least cost, with the number of the goal that binds, if any."""
+        bound = next((one for one in [self.binding, *self.goals] if one and one.measure.path != COST), None)
+        if bound is None:
+            return None
+        place, path = self.goals.index(bound), bound.measure.path
+        aims = goals(path if bound.sign > 0 else None, None if bound.sign > 0 else path, self.cost)
+
+        def trial(at: int, one: Sized) -> Trial:
+            apart = ((other.cost - one.cost, other.excess[place] - one.excess[place]) for other in self.devices)
+            beaten = any(max(by) <= 0 > min(by) for by in apart)
+            numbers = one.bounded[place], Estimate(one.cost, None, 1)
+            return Trial(at, dict(one.point.values), numbers, one.excess, (), not beaten)
+
+        numbered = sorted(enumerate(self.devices), key=lambda one: one[1].place != self.answer.place)
+        trials = (trial(*one) for one in numbered if one[1].bounded[place].mean is not None)
+        return Tuning(self.path, aims, self.goals, tuple(trials), self.scenario, 0, ()).document()
 
     def draw(self, form: Format) -> bytes:
         """Draw the figure of why."""

@@ -13,7 +13,7 @@ use crate::restarts::{Armed, Restart};
 use crate::timed_bytes::TimedBytes;
 use coflash_base::seed::RngExt;
 use coflash_base::{Index, Lpn, Seed, Time};
-use coflash_engine::{Engine, Payload, RunResult, ServiceError, SoFar, Workload};
+use coflash_engine::{Engine, Payload, RunResult, ServiceError, SoFar, WarmUp, Workload};
 use coflash_ftl::Ftl;
 use coflash_level::Tower;
 use coflash_media::{Contents, Side};
@@ -393,7 +393,7 @@ impl<S: DeviceBytes> Session<S> {
             replay: "at the times at which clients sent requests".to_owned(),
             logical_bytes: self.size_bytes(),
             inputs: Vec::new(),
-            remarks: Vec::new(),
+            warm_up: WarmUp::default(),
         };
         self.engine.result(
             &self.stack,

@@ -101,3 +101,21 @@ impl Connections {
         Ok(line)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_for_little_has_room_where_others_have_taken_all() {
+        let memory = Memory::default();
+        assert!(memory.take(ALL_BYTES_MAX, 0) && !memory.take(SMALL_BYTES + 1, 0));
+        assert!(memory.take(SMALL_BYTES, 0), "a connection that has nothing");
+        assert!(!memory.take(1, SMALL_BYTES), "one that has its small share");
+        memory.give_back(ALL_BYTES_MAX);
+        assert!(
+            memory.take(ALL_BYTES_MAX - SMALL_BYTES, 0) && !memory.take(1, SMALL_BYTES),
+            "what is left counts"
+        );
+    }
+}

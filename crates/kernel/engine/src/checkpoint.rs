@@ -3,6 +3,7 @@
 //! A run that goes on gives byte for byte the result of one that was never interrupted: the whole state of its levels, its media
 //! and its measures is kept, and the requests before the checkpoint are read once more without being served.
 
+use crate::course::WarmUp;
 use crate::differences::differences;
 use crate::error::{RunError, StateFileError};
 use crate::input::Inputs;
@@ -24,7 +25,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-const KIND: Kind = Kind { name: "checkpoint", magic: b"COFLCHKP", format: 4 };
+const KIND: Kind = Kind { name: "checkpoint", magic: b"COFLCHKP", format: 5 };
 
 const OR_FORCE: &str = ", or give --force,";
 
@@ -100,7 +101,7 @@ impl Checkpoints {
             None => memory::check(scenario)?,
         }
         // What was restored is another device than the one that is preconditioned.
-        let erased = Preconditioned { ftl: scenario.erased_flash()?, remarks: Vec::new() };
+        let erased = Preconditioned { ftl: scenario.erased_flash()?, warm_up: WarmUp::default() };
         let mut simulation = begin_on(scenario, given, Some(erased), observer)?;
         let mut failed = None;
         let read = KIND.read(bytes, |there: Header, state| {

@@ -1,6 +1,18 @@
 //! The progress of preconditioning.
 
 use crate::observer::{Cancelled, Observer, Phase};
+use coflash_base::Save;
+use serde::{Deserialize, Serialize};
+
+/// What a result says of what went before the run.
+#[derive(Clone, Debug, Default, PartialEq, Save, Serialize, Deserialize)]
+pub struct WarmUp {
+    /// Assumptions and omissions.
+    pub remarks: Vec<String>,
+    /// The write amplification of whole passes of the workload through the levels of the run, if it was steady.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steady_waf: Option<f64>,
+}
 
 /// The progress of all parts of preconditioning, as of one.
 pub(crate) struct Course<'a> {
@@ -9,6 +21,7 @@ pub(crate) struct Course<'a> {
     pub(crate) pages: Option<u64>,
     /// Pages of the parts that are done.
     pub(crate) before: u64,
+    pub(crate) warm_up: WarmUp,
 }
 
 impl Course<'_> {

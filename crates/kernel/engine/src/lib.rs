@@ -61,6 +61,7 @@ pub use amplification::Amplification;
 pub use cancellable::Cancellable;
 pub use checkpoint::{Checkpoints, run_with_checkpoints};
 pub use coflash_scenario::{self as scenario, BUILT_IN, Scenario, ScenarioError};
+pub use course::WarmUp;
 pub use describe::describe;
 pub use engine::{Engine, ServiceError};
 pub use error::{RunError, StateFileError, WarmError};

@@ -5,7 +5,7 @@ use crate::metrics::Metrics;
 use crate::retention::fading;
 use crate::series::Series;
 use crate::spare::SpareSpace;
-use crate::steady::{Erasing, unsteady};
+use crate::steady::{erases_min, unsteady};
 use coflash_base::measure::{Report, ratio};
 use coflash_scenario::{ReplayConfig, ReplayMode, Scenario};
 
@@ -19,6 +19,8 @@ pub(crate) struct Ended<'a> {
     /// The erases of each block.
     pub(crate) erases: &'a [u32],
     pub(crate) logical_pages: u64,
+    /// The steady write amplification of the passes before the run, through the same levels as in it.
+    pub(crate) steady_waf: Option<f64>,
     /// How the device fell behind, if it did.
     pub(crate) fall: Option<Fall>,
 }
@@ -28,7 +30,7 @@ const NOTES: &[fn(&Ended<'_>) -> Option<String>] = &[
     beyond,
     |run| run.fall.as_ref().map(Fall::note),
     |run| run.report.get::<SpareSpace>().is_frozen(run.report, run.erases).then(|| FROZEN.to_owned()),
-    |run| unsteady(run.series, &Erasing::for_scenario(run.scenario), &run.scenario.precondition),
+    |run| unsteady(run.series, erases_min(run.scenario), &run.scenario.precondition, run.steady_waf),
     |run| fading(run.scenario, run.report),
 ];
 

@@ -1,6 +1,7 @@
 //! The workload of a scenario as a source: a trace, jobs, or a generated workload.
 
 use crate::cancellable::Cancellable;
+use crate::course::WarmUp;
 use crate::error::RunError;
 use crate::future::future;
 use crate::input::Inputs;
@@ -23,8 +24,7 @@ pub(crate) struct OpenWorkload<'a> {
     pub(crate) logical_bytes: u64,
     /// All that it will write, if the placement policy is an oracle.
     pub(crate) future: Option<Future>,
-    /// Remarks on the preparation of the device.
-    pub(crate) remarks: Vec<String>,
+    pub(crate) warm_up: WarmUp,
 }
 
 /// The requests of a workload.
@@ -56,7 +56,7 @@ impl<'a> OpenWorkload<'a> {
         } else {
             None
         };
-        Ok(Self { supply, description, inputs, logical_bytes, future, remarks: Vec::new() })
+        Ok(Self { supply, description, inputs, logical_bytes, future, warm_up: WarmUp::default() })
     }
 }
 

@@ -12,7 +12,7 @@ use crate::course::Course;
 use crate::error::RunError;
 use crate::future::each_request;
 use crate::open_workload::open_again;
-use crate::steady::{as_text, is_steady};
+use crate::steady::{as_text, is_calm, is_steady, mean, spread};
 use crate::traces::Traces;
 use coflash_ftl::{CopyAll, Coverage, Ftl, Io, PageRead, PageWrite};
 use coflash_level::{Command, Crossing, Level, Port, Tower};
@@ -31,7 +31,9 @@ const CALM: f64 = 0.02;
 /// The change of the pages with data over steady rounds, at most, as a part of the device.
 const MAPPED_CHANGE_MAX: f64 = 0.001;
 
-/// Repeat the workload of a scenario until it is steady. Returns a remark for the reader of the result.
+const NO_WRITES: &str = "The workload writes nothing: precondition.until_steady has no effect.";
+
+/// Repeat the workload of a scenario until it is steady, and say so.
 ///
 /// # Errors
 /// A workload that can be read only once, an error of the workload, or a cancellation.
@@ -40,12 +42,13 @@ pub(crate) fn write_own(
     scenario: &Scenario,
     traces: Traces,
     course: &mut Course<'_>,
-) -> Result<String, RunError> {
-    let is_over = |rounds: &[Round]| last(rounds).is_some_and(are_steady);
+) -> Result<(), RunError> {
+    let is_over = |rounds: &[Round]| rounds.last_chunk().is_some_and(are_steady);
     let Some((passes, rounds)) = repeat(level, scenario, traces, false, is_over, course)? else {
-        return Ok("The workload writes nothing: precondition.until_steady has no effect.".to_owned());
+        course.warm_up.remarks.push(NO_WRITES.to_owned());
+        return Ok(());
     };
-    let last = last(&rounds).expect("as many rounds at least");
+    let last = rounds.last_chunk().expect("as many rounds at least");
     let fills = if fills(last) {
         let advice = if scenario.precondition.fill == Fill::None {
             ": a device that precondition.fill has filled would begin with all"
@@ -59,17 +62,21 @@ pub(crate) fn write_own(
     };
     let begins_empty = scenario.has_cache() && !scenario.precondition.through_caches;
     let cache = if begins_empty { ", which is empty when the run begins," } else { "," };
-    Ok(format!(
+    let wafs = wafs(last);
+    course.warm_up.remarks.push(format!(
         "Before the run, the workload's own writes went to flash past the cache{cache} in {passes} passes. Write amplification was {} \
-         then: {} in the last {ROUNDS_STEADY} of {} rounds{fills}.",
+         then: {} in the last {ROUNDS_STEADY} of {} rounds, which differ by up to {:.0} %{fills}.",
         if are_steady(last) { "steady" } else { "still not steady" },
-        as_text(&wafs(last)),
-        rounds.len()
-    ))
+        as_text(&wafs),
+        rounds.len(),
+        100.0 * spread(&wafs)
+    ));
+    course.warm_up.steady_waf = are_steady(last).then(|| mean(&wafs)).filter(|_| !scenario.has_cache());
+    Ok(())
 }
 
-/// Repeat the workload of a scenario through all levels, until write amplification is that of the round before, twice. Returns a
-/// remark.
+/// Repeat the workload of a scenario through all levels, until write amplification is that of the round before, twice, and
+/// say so.
 ///
 /// # Errors
 /// See [`write_own`].
@@ -78,22 +85,19 @@ pub(crate) fn write_through(
     scenario: &Scenario,
     traces: Traces,
     course: &mut Course<'_>,
-) -> Result<String, RunError> {
-    let (passes, rounds) = repeat(tower, scenario, traces, true, is_calm, course)?.unwrap_or_default();
+) -> Result<(), RunError> {
+    let is_over = |rounds: &[Round]| is_calm(&wafs(rounds), CALM);
+    let (passes, rounds) = repeat(tower, scenario, traces, true, is_over, course)?.unwrap_or_default();
     tower.lowest_mut().reset_counters();
-    let wafs: Vec<f64> = rounds.iter().map(|round| round.waf).collect();
-    Ok(format!(
+    let wafs = wafs(&rounds);
+    course.warm_up.steady_waf = wafs.last().copied().filter(|_| is_calm(&wafs, CALM));
+    course.warm_up.remarks.push(format!(
         "Then its requests went through caches and buffers in {passes} passes. Write amplification was {} then: {} in {} rounds.",
-        if is_calm(&rounds) { "steady" } else { "still not steady" },
+        if is_calm(&wafs, CALM) { "steady" } else { "still not steady" },
         as_text(&wafs),
         rounds.len()
-    ))
-}
-
-/// Whether write amplification was that of the round before, twice.
-fn is_calm(rounds: &[Round]) -> bool {
-    let [.., a, b, c] = rounds else { return false };
-    [(a, b), (b, c)].iter().all(|(one, next)| (next.waf - one.waf).abs() <= CALM * one.waf)
+    ));
+    Ok(())
 }
 
 /// Repeat a workload in rounds until they are over; with `all` not only its writes and trims. Returns the passes and the rounds; `None` if it writes nothing.
@@ -112,7 +116,7 @@ fn repeat(
     };
     let logical_pages = level.logical_pages();
     let (mut passes, mut rounds) = (0, Vec::new());
-    let mut state = State::read(level.ftl());
+    let mut before = state(level.ftl());
     while rounds.len() < rounds_max && !is_over(&rounds) {
         let mut written = 0;
         while written < u64::from(logical_pages).div_ceil(PARTS_OF_DEVICE) {
@@ -126,32 +130,21 @@ fn repeat(
             written += pass;
             course.before += pass;
         }
-        let before = std::mem::replace(&mut state, State::read(level.ftl()));
+        let (programs, erases, mapped) = state(level.ftl());
         rounds.push(Round {
-            waf: (state.programs - before.programs) as f64 / written as f64,
-            has_gc: state.erases > before.erases,
-            mapped: [before.mapped, state.mapped],
+            waf: (programs - before.0) as f64 / written as f64,
+            has_gc: erases > before.1,
+            mapped: [before.2, mapped],
         });
+        before = (programs, erases, mapped);
     }
     Ok(Some((passes, rounds)))
 }
 
-/// Counts of flash between two rounds.
-struct State {
-    programs: u64,
-    erases: u64,
-    /// The pages with data, as a part of the device.
-    mapped: f64,
-}
-
-impl State {
-    fn read(ftl: &Ftl) -> Self {
-        Self {
-            programs: ftl.programs().all(),
-            erases: ftl.erase_counts().map(u64::from).sum(),
-            mapped: ftl.mapped().count() as f64 / f64::from(ftl.logical_pages()),
-        }
-    }
+/// The programs and erases of flash so far, and the pages with data as a part of the device.
+fn state(ftl: &Ftl) -> (u64, u64, f64) {
+    let mapped = ftl.mapped().count() as f64 / f64::from(ftl.logical_pages());
+    (ftl.programs().all(), ftl.erase_counts().map(u64::from).sum(), mapped)
 }
 
 struct Round {
@@ -163,12 +156,8 @@ struct Round {
 
 type Last = [Round; ROUNDS_STEADY];
 
-fn last(rounds: &[Round]) -> Option<&Last> {
-    rounds.last_chunk()
-}
-
-fn wafs(rounds: &Last) -> [f64; ROUNDS_STEADY] {
-    std::array::from_fn(|number| rounds[number].waf)
+fn wafs(rounds: &[Round]) -> Vec<f64> {
+    rounds.iter().map(|round| round.waf).collect()
 }
 
 /// The pages with data before and after rounds.

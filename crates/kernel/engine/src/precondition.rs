@@ -1,9 +1,10 @@
 //! The preconditioning of the device: below the cache, in zero time, not counted.
 
-use crate::course::Course;
+use crate::course::{Course, WarmUp};
 use crate::error::RunError;
 use crate::observer::{Cancelled, Observer};
 use crate::own_writes::write_own;
+use crate::steady::is_calm;
 use crate::traces::Traces;
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Ahead, Index, Lpn, Permutation, Save, Seed};
@@ -20,7 +21,7 @@ const FILL_PASSES_MAX: u64 = 16;
 /// differs.
 const WINDOWS_PER_PASS: u64 = 4;
 const STEADY_CHANGE: f64 = 0.002;
-const STEADY_PASSES_MAX: u64 = 20;
+const STEADY_PASSES_MAX: usize = 20;
 
 /// Write pages, with these looks at the next ones. Returns their number.
 fn write(ftl: &mut Ftl, pages: impl Iterator<Item = Lpn>, looks: &[Ahead]) -> u64 {
@@ -60,11 +61,11 @@ impl Units {
     }
 }
 
-/// A preconditioned device, and remarks for the reader of a result.
+/// A preconditioned device, and what a result says of that.
 #[derive(Clone)]
 pub(crate) struct Preconditioned {
     pub(crate) ftl: Ftl,
-    pub(crate) remarks: Vec<String>,
+    pub(crate) warm_up: WarmUp,
 }
 
 /// Precondition the device of a scenario.
@@ -77,31 +78,27 @@ pub(crate) fn precondition(
     traces: Traces,
     observer: &mut dyn Observer,
 ) -> Result<Preconditioned, RunError> {
-    let mut course = Course { observer, pages: None, before: 0 };
-    let mut remarks: Vec<String> = write_fresh(&mut ftl, scenario, &mut course)?.into_iter().collect();
+    let mut course = Course { observer, pages: None, before: 0, warm_up: WarmUp::default() };
+    write_fresh(&mut ftl, scenario, &mut course)?;
     if scenario.precondition.until_steady {
         let mut level = Port::in_units(ftl, scenario.pages_per_unit());
-        remarks.push(write_own(&mut level, scenario, traces, &mut course)?);
+        write_own(&mut level, scenario, traces, &mut course)?;
         let May::Lack(flash) = level.into_device() else { unreachable!("it has no cache") };
         ftl = flash;
     }
     // An idle device has no partly cleaned victim.
     let Ok(()) = ftl.finish_victims(&mut Io { media: &mut Untimed, hook: CopyAll, start: () });
     ftl.reset_counters();
-    Ok(Preconditioned { ftl, remarks })
+    Ok(Preconditioned { ftl, warm_up: course.warm_up })
 }
 
-/// Fill the device, and write at random. Returns a remark if write amplification did not become steady as wanted.
-fn write_fresh(
-    ftl: &mut Ftl,
-    scenario: &Scenario,
-    course: &mut Course<'_>,
-) -> Result<Option<String>, Cancelled> {
+/// Fill the device, and write at random.
+fn write_fresh(ftl: &mut Ftl, scenario: &Scenario, course: &mut Course<'_>) -> Result<(), Cancelled> {
     let (config, seed) = (&scenario.precondition, Seed(scenario.seed));
     let pages = ftl.logical_pages();
     let units = Units { pages, pages_per_unit: scenario.pages_per_unit() };
     let filled = match config.fill {
-        Fill::None => return Ok(None),
+        Fill::None => return Ok(()),
         Fill::Mapped => 0,
         Fill::Sequential | Fill::Random => u64::from(pages),
     };
@@ -122,7 +119,7 @@ fn write_fresh(
         Some(writes) => {
             random_writes(ftl, units, &mut draws, writes, course)?;
             course.before += writes;
-            Ok(None)
+            Ok(())
         }
         None => until_steady(ftl, units, &mut draws, course),
     }
@@ -187,32 +184,32 @@ fn write_units(
     Ok(())
 }
 
-/// Write at random until write amplification hardly changes. Returns a remark if it still does after the most passes.
+/// Write at random until write amplification hardly changes; say so if it still does after the most passes.
 fn until_steady(
     ftl: &mut Ftl,
     units: Units,
     draws: &mut RandomStream,
     course: &mut Course<'_>,
-) -> Result<Option<String>, Cancelled> {
+) -> Result<(), Cancelled> {
     let writes = u64::from(ftl.logical_pages()).div_ceil(WINDOWS_PER_PASS);
-    let (mut before, mut change, mut calm) = (f64::NAN, f64::NAN, 0);
-    for _ in 0..STEADY_PASSES_MAX * WINDOWS_PER_PASS {
+    let mut wafs = Vec::new();
+    while wafs.len() < STEADY_PASSES_MAX * WINDOWS_PER_PASS as usize && !is_calm(&wafs, STEADY_CHANGE) {
         let programs = ftl.programs().all();
         random_writes(ftl, units, draws, writes, course)?;
         course.before += writes;
-        let waf = (ftl.programs().all() - programs) as f64 / writes as f64;
-        (change, before) = (waf / before - 1.0, waf);
-        calm = if change.abs() < STEADY_CHANGE { calm + 1 } else { 0 };
-        if calm == 2 {
-            return Ok(None);
-        }
+        wafs.push((ftl.programs().all() - programs) as f64 / writes as f64);
     }
-    Ok(Some(format!(
-        "Under the uniform writes before the run, write amplification was not steady after {STEADY_PASSES_MAX} passes: {before:.3}, a \
-         change of {:.1} % from one quarter of a pass to the next (at most {} % twice was wanted).",
-        100.0 * change,
-        100.0 * STEADY_CHANGE
-    )))
+    if let [.., before, last] = wafs[..]
+        && !is_calm(&wafs, STEADY_CHANGE)
+    {
+        course.warm_up.remarks.push(format!(
+            "Under the uniform writes before the run, write amplification was not steady after {STEADY_PASSES_MAX} passes: {last:.3}, \
+             a change of {:.1} % from one quarter of a pass to the next (at most {} % twice was wanted).",
+            100.0 * (last / before - 1.0),
+            100.0 * STEADY_CHANGE
+        ));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! A result: the scenario, its metrics, and the speed of the simulator.
 
+use crate::course::WarmUp;
 use crate::host::HostCounters;
 use crate::input::Input;
 use crate::job_report::JobReport;
@@ -26,7 +27,7 @@ pub(crate) struct Measured {
 const KINDS: [&str; 3] = ["all", "read", "write"];
 
 /// The replayed workload.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Workload {
     /// A description.
     pub description: String,
@@ -36,8 +37,9 @@ pub struct Workload {
     pub logical_bytes: u64,
     /// The input files.
     pub inputs: Vec<Input>,
-    /// Assumptions and omissions.
-    pub remarks: Vec<String>,
+    /// Remarks.
+    #[serde(flatten)]
+    pub warm_up: WarmUp,
 }
 
 /// The speed of the simulator: the only part of a result that differs between runs.

@@ -1,6 +1,6 @@
 //! A run from its scenario: what is opened and prepared before the first request.
 
-use crate::course::Course;
+use crate::course::{Course, WarmUp};
 use crate::error::RunError;
 use crate::input::Inputs;
 use crate::memory;
@@ -12,7 +12,7 @@ use crate::result::RunResult;
 use crate::simulation::Simulation;
 use crate::traces::Traces;
 use crate::warm::WarmDevice;
-use coflash_ftl::{DecisionRecorder, Ftl};
+use coflash_ftl::DecisionRecorder;
 use coflash_hybrid::HybridConfig;
 use coflash_media::{OperationRecorder, Timeline};
 use coflash_scenario::{Scenario, Stack};
@@ -109,11 +109,7 @@ pub(crate) fn begin_on<'a>(
     match (&scenario.hybrid, warm) {
         // A warm device is ignored: a flash cache is empty at first.
         (Some(config), _) => over_disks(scenario, config, given, observer),
-        (None, Some(Preconditioned { ftl, remarks })) => {
-            let as_it_is = |ftl, _: &mut dyn Observer| Ok(Preconditioned { ftl, remarks });
-            on_flash(scenario, ftl, given, open, observer, as_it_is)
-        }
-        (None, None) => on_erased_flash(scenario, given, open, observer),
+        (None, warm) => on_flash(scenario, warm, given, open, observer),
     }
 }
 
@@ -133,47 +129,40 @@ pub fn run_source(
             inputs: Inputs::new(&[]),
             logical_bytes: u64::from(logical_pages) * scenario.flash.page_size.count,
             future: None,
-            remarks: Vec::new(),
+            warm_up: WarmUp::default(),
         })
     };
-    on_erased_flash(scenario, &RunInputs::only(Traces::NONE), open, observer)?.finish(observer)
+    on_flash(scenario, None, &RunInputs::only(Traces::NONE), open, observer)?.finish(observer)
 }
 
-/// Begin a run on flash with a workload that `open` opens for its logical pages.
-fn on_erased_flash<'a>(
-    scenario: &'a Scenario,
-    given: &RunInputs<'_>,
-    open: impl FnOnce(&'a Scenario, u32, &mut dyn Observer) -> Result<OpenWorkload<'a>, RunError>,
-    observer: &mut dyn Observer,
-) -> Result<Simulation<'a>, RunError> {
-    let warm_up = |flash, observer: &mut dyn Observer| precondition(flash, scenario, given.traces, observer);
-    on_flash(scenario, scenario.erased_flash()?, given, open, observer, warm_up)
-}
-
-/// Open the workload, prepare the flash, and put the other levels above it.
+/// Open the workload with `open` for its logical pages, prepare the flash unless it is warm, and put the other levels above it.
 fn on_flash<'a>(
     scenario: &'a Scenario,
-    flash: Ftl,
+    warm: Option<Preconditioned>,
     given: &RunInputs<'_>,
     open: impl FnOnce(&'a Scenario, u32, &mut dyn Observer) -> Result<OpenWorkload<'a>, RunError>,
     observer: &mut dyn Observer,
-    warm_up: impl FnOnce(Ftl, &mut dyn Observer) -> Result<Preconditioned, RunError>,
 ) -> Result<Simulation<'a>, RunError> {
     // Report errors of the workload or of the levels before the long warm-up.
-    let mut workload = open(scenario, flash.logical_pages(), observer)?;
+    let logical_pages = scenario.ftl.logical_pages(&scenario.flash);
+    let mut workload = open(scenario, logical_pages, observer)?;
     let oracle = scenario.ftl.placement.needs_future();
     assert_eq!(oracle, workload.future.is_some(), "an oracle is told of the workload that runs, of no other");
-    let levels = scenario.levels(flash.logical_pages())?;
-    let Preconditioned { ftl: mut flash, remarks } = warm_up(flash, observer)?;
-    workload.remarks = remarks;
+    let levels = scenario.levels(logical_pages)?;
+    let Preconditioned { ftl: mut flash, warm_up } = match warm {
+        Some(device) => device,
+        None => precondition(scenario.erased_flash()?, scenario, given.traces, observer)?,
+    };
+    workload.warm_up = warm_up;
     if let Some(future) = workload.future.take() {
         flash.foresee(future);
     }
     let media = given.record_operations(scenario.timeline());
     let mut tower = levels.over(flash);
     if scenario.precondition.through_caches && scenario.has_cache() {
-        let course = &mut Course { observer, pages: None, before: 0 };
-        workload.remarks.push(write_through(&mut tower, scenario, given.traces, course)?);
+        let course = &mut Course { observer, pages: None, before: 0, warm_up: workload.warm_up };
+        write_through(&mut tower, scenario, given.traces, course)?;
+        workload.warm_up = std::mem::take(&mut course.warm_up);
     }
     let mut stack = Stack::Flash(tower);
     given.record_decisions(&mut stack);

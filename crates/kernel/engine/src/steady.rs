@@ -1,5 +1,7 @@
 //! Steadiness: whether write amplification still changes over a run, and a note with its course if it does.
 //!
+//! A workload may have a course of its own. Then its quarters differ, and whole passes are alike: the note says both.
+//!
 //! The method is that of SNIA's Performance Test Specification, on windows of equal host writes: the windows may differ by a fifth of
 //! their mean, and their best straight line may rise or fall by a tenth of it.
 
@@ -14,62 +16,43 @@ const ERASES_MIN: f64 = 32.0;
 /// The same of a pool of free blocks: each is cleaned by itself, several blocks in a row.
 const ERASES_OF_POOL_MIN: f64 = 4.0;
 
-/// How a device erases.
-pub(crate) struct Erasing {
-    /// Blocks erased at once.
-    pub(crate) blocks_per_erase: u32,
-    pub(crate) pools: f64,
-}
-
-impl Erasing {
-    pub(crate) fn for_scenario(scenario: &Scenario) -> Self {
-        let Scenario { ftl, flash, .. } = scenario;
-        let pool_blocks = ftl.pools.blocks(&ftl.erase_units(flash));
-        let pools = f64::from(flash.blocks()) / f64::from(pool_blocks);
-        Self { blocks_per_erase: ftl.blocks_per_erase(flash), pools }
-    }
+/// The blocks that GC erases in a window, at least, where write amplification is no matter of chance.
+pub(crate) fn erases_min(Scenario { ftl, flash, .. }: &Scenario) -> f64 {
+    let pools = f64::from(flash.blocks()) / f64::from(ftl.pools.blocks(&ftl.erase_units(flash)));
+    ERASES_MIN.max(ERASES_OF_POOL_MIN * pools) * f64::from(ftl.blocks_per_erase(flash))
 }
 
 /// The range of the windows, and the excursion of their straight line, as parts of their mean.
 const RANGE_MAX: f64 = 0.20;
 const EXCURSION_MAX: f64 = 0.10;
+/// The difference of a run from the passes before it, as a part of them, up to which they are alike.
+const ALIKE: f64 = 0.05;
 
 /// Return the write amplification in each quarter of the host's writes, and the blocks erased in a quarter on average; `None` without
 /// writes.
 ///
 /// Within a window of the series, counts are spread evenly over its host writes.
 fn quarters(series: &Series) -> Option<([f64; WINDOWS], f64)> {
-    let column =
-        |name: &str| series.columns.iter().find(|(column, _)| *column == name).map(|(_, counts)| counts);
-    let writes = column("host_writes_pages")?;
-    let programs: Vec<&Vec<u64>> = series
-        .columns
-        .iter()
-        .filter(|(name, _)| name.starts_with("programs_"))
-        .map(|(_, counts)| counts)
-        .collect();
-    let erases = column("erases_blocks")?;
-    let all = writes.iter().sum::<u64>() as f64;
-    if all == 0.0 {
-        return None;
-    }
-    let (mut done, mut programmed) = (0.0, [0.0; WINDOWS]);
-    for window in 0..writes.len() {
-        let part = writes[window] as f64 / all * WINDOWS as f64;
-        let own = programs.iter().map(|counts| counts[window]).sum::<u64>() as f64;
-        let first = (done as usize).min(WINDOWS - 1);
-        for (quarter, programmed) in programmed.iter_mut().enumerate().skip(first) {
-            // A window without writes belongs to the quarter in which it lies.
-            let inside = (done + part).min(quarter as f64 + 1.0) - done.max(quarter as f64);
-            let share = if part > 0.0 { inside.max(0.0) / part } else { f64::from(quarter == first) };
-            *programmed += own * share;
+    let count = |at: usize, prefix: &str| {
+        let columns = series.columns.iter().filter(|(name, _)| name.starts_with(prefix));
+        columns.map(|(_, counts)| counts[at] as f64).sum::<f64>()
+    };
+    let windows = 0..series.columns.first()?.1.len();
+    let quarter = windows.clone().map(|at| count(at, "host_writes_pages")).sum::<f64>() / WINDOWS as f64;
+    let (mut done, mut programmed, mut erases, mut ends) = (0.0, 0.0, 0.0, Vec::new());
+    for at in windows {
+        let (writes, programs) = (count(at, "host_writes_pages"), count(at, "programs_"));
+        while writes > 0.0 && ends.len() < WINDOWS && done + writes >= quarter * (ends.len() + 1) as f64 {
+            ends.push(programmed + programs * (quarter * (ends.len() + 1) as f64 - done) / writes);
         }
-        done += part;
+        (done, programmed, erases) =
+            (done + writes, programmed + programs, erases + count(at, "erases_blocks"));
     }
-    Some((
-        programmed.map(|pages| pages / (all / WINDOWS as f64)),
-        erases.iter().sum::<u64>() as f64 / WINDOWS as f64,
-    ))
+    // What follows the last write belongs to the last quarter.
+    *ends.last_mut()? = programmed;
+    let before = |at: usize| at.checked_sub(1).map_or(0.0, |at| ends[at]);
+    let wafs = std::array::from_fn(|at| (ends[at] - before(at)) / quarter);
+    Some((wafs, erases / WINDOWS as f64))
 }
 
 /// The excursion of the best straight line through equal windows, from the first to the last; negative if it falls.
@@ -77,18 +60,31 @@ fn excursion(windows: &[f64]) -> f64 {
     slope(windows) * (windows.len() as f64 - 1.0)
 }
 
+pub(crate) fn mean(windows: &[f64]) -> f64 {
+    windows.iter().sum::<f64>() / windows.len() as f64
+}
+
+/// The range of equal windows, as a part of their mean.
+pub(crate) fn spread(windows: &[f64]) -> f64 {
+    let least = windows.iter().copied().fold(f64::INFINITY, f64::min);
+    (windows.iter().copied().fold(0.0, f64::max) - least) / mean(windows)
+}
+
 /// Whether a line of equal windows has a trend, and whether it is steady.
 fn judge(windows: &[f64]) -> (bool, bool) {
-    let mean = windows.iter().sum::<f64>() / windows.len() as f64;
-    let range =
-        windows.iter().copied().fold(0.0, f64::max) - windows.iter().copied().fold(f64::INFINITY, f64::min);
-    let has_trend = excursion(windows).abs() > EXCURSION_MAX * mean;
-    (has_trend, range <= RANGE_MAX * mean && !has_trend)
+    let has_trend = excursion(windows).abs() > EXCURSION_MAX * mean(windows);
+    (has_trend, spread(windows) <= RANGE_MAX && !has_trend)
 }
 
 /// Whether write amplification is steady over equal windows.
 pub(crate) fn is_steady(windows: &[f64]) -> bool {
     judge(windows).1
+}
+
+/// Whether write amplification changed by no more than this part of it from a window to the next, twice.
+pub(crate) fn is_calm(windows: &[f64], change: f64) -> bool {
+    let [.., a, b, c] = windows else { return false };
+    [(a, b), (b, c)].iter().all(|(one, next)| (*next - *one).abs() <= change * *one)
 }
 
 /// The write amplification of windows, as text.
@@ -97,13 +93,25 @@ pub(crate) fn as_text(windows: &[f64]) -> String {
     windows.join(", ")
 }
 
-/// The note on a run whose write amplification was not steady.
-pub(crate) fn unsteady(series: &Series, device: &Erasing, before: &PreconditionConfig) -> Option<String> {
+/// The note on a run whose write amplification was not steady; `steady_waf` is that of the passes before it, if these were.
+pub(crate) fn unsteady(
+    series: &Series,
+    erases_min: f64,
+    before: &PreconditionConfig,
+    steady_waf: Option<f64>,
+) -> Option<String> {
     let (waf, erases) = quarters(series)?;
     let (has_trend, steady) = judge(&waf);
-    let erases_min = ERASES_MIN.max(ERASES_OF_POOL_MIN * device.pools);
-    if erases < erases_min * f64::from(device.blocks_per_erase) || steady {
+    if erases < erases_min || steady {
         return None;
+    }
+    let mean = mean(&waf);
+    if let Some(pass) = steady_waf.filter(|pass| (mean - pass).abs() <= ALIKE * pass) {
+        return Some(format!(
+            "Write amplification changes in the course of the workload: {} in the quarters of the host's writes. As a whole it is \
+             steady: {mean:.2} in the run, {pass:.2} in the passes before it.",
+            as_text(&waf)
+        ));
     }
     let advice = if before.until_steady {
         "the state before it was steady for the run's own writes past the cache, and"
@@ -125,8 +133,6 @@ pub(crate) fn unsteady(series: &Series, device: &Erasing, before: &PreconditionC
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const ONE: Erasing = Erasing { blocks_per_erase: 1, pools: 1.0 };
 
     fn series(writes: &[u64], programs: &[u64]) -> Series {
         let columns = vec![
@@ -150,7 +156,7 @@ mod tests {
     #[test]
     fn a_trend_or_a_wide_range_is_told_and_noise_is_not() {
         let of = |programs: [u64; 4]| {
-            unsteady(&series(&[1000; 4], &programs), &ONE, &PreconditionConfig::default())
+            unsteady(&series(&[1000; 4], &programs), ERASES_MIN, &PreconditionConfig::default(), None)
         };
         let told = of([6700, 6200, 4100, 4200]).expect("it falls");
         assert!(told.contains("6.70, 6.20, 4.10, 4.20") && told.contains("writes, falling"), "{told}");
@@ -159,24 +165,36 @@ mod tests {
         assert_eq!(of([3000, 3100, 2950, 3050]), None);
         let mut few = series(&[1000; 4], &[6700, 6200, 4100, 4200]);
         few.columns[3].1 = vec![20; 4];
-        assert_eq!(unsteady(&few, &ONE, &PreconditionConfig::default()), None, "chance");
+        assert_eq!(unsteady(&few, ERASES_MIN, &PreconditionConfig::default(), None), None, "chance");
         assert_eq!(
             unsteady(
                 &series(&[1000; 4], &[6700, 6200, 4100, 4200]),
-                &Erasing { blocks_per_erase: 4, ..ONE },
-                &PreconditionConfig::default()
+                4.0 * ERASES_MIN,
+                &PreconditionConfig::default(),
+                None
             ),
             None,
             "chance, as superblocks"
         );
-        let many = Erasing { pools: 26.0, ..ONE };
         assert_eq!(
-            unsteady(&series(&[1000; 4], &[6700, 6200, 4100, 4200]), &many, &PreconditionConfig::default()),
+            unsteady(
+                &series(&[1000; 4], &[6700, 6200, 4100, 4200]),
+                26.0 * ERASES_OF_POOL_MIN,
+                &PreconditionConfig::default(),
+                None
+            ),
             None,
             "a few in each pool"
         );
         let began = PreconditionConfig { until_steady: true, ..PreconditionConfig::default() };
-        let told = unsteady(&series(&[1000; 4], &[6700, 6200, 4100, 4200]), &ONE, &began).expect("it falls");
+        let course = |waf| unsteady(&series(&[1000; 4], &[6700, 6200, 4100, 4200]), ERASES_MIN, &began, waf);
+        let told = course(None).expect("it falls");
         assert!(!told.contains("precondition.until_steady"), "{told}");
+        let told = course(Some(5.4)).expect("its quarters differ");
+        assert!(
+            told.contains("steady: 5.30 in the run, 5.40 in the passes") && !told.contains("not steady"),
+            "{told}"
+        );
+        assert!(course(Some(4.9)).expect("passes differ").contains("was not steady"));
     }
 }

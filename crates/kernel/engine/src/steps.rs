@@ -1,5 +1,6 @@
 //! What a result tells of a run beside its measures, and the end of a run.
 
+use crate::course::WarmUp;
 use crate::engine::Engine;
 use crate::error::RunError;
 use crate::input::Inputs;
@@ -20,16 +21,16 @@ pub(crate) struct RunFacts<'a> {
     description: String,
     inputs: Inputs<'a>,
     logical_bytes: u64,
-    remarks: Vec<String>,
+    warm_up: WarmUp,
     stopwatch: Stopwatch,
 }
 
 impl<'a> RunFacts<'a> {
     /// Begin with a workload; return its requests, too.
     pub(crate) fn begin(scenario: &'a Scenario, workload: OpenWorkload<'a>) -> (Self, Supply) {
-        let OpenWorkload { supply, description, inputs, logical_bytes, remarks, .. } = workload;
+        let OpenWorkload { supply, description, inputs, logical_bytes, warm_up, .. } = workload;
         let stopwatch = Stopwatch::start();
-        (Self { scenario, description, inputs, logical_bytes, remarks, stopwatch }, supply)
+        (Self { scenario, description, inputs, logical_bytes, warm_up, stopwatch }, supply)
     }
 
     /// The digests of the files that are read.
@@ -38,12 +39,12 @@ impl<'a> RunFacts<'a> {
     }
 
     pub(crate) fn save(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.remarks.save(out)?;
+        self.warm_up.save(out)?;
         self.stopwatch.seconds().save(out)
     }
 
     pub(crate) fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
-        self.remarks.restore(from)?;
+        self.warm_up.restore(from)?;
         self.stopwatch.before.restore(from)
     }
 
@@ -57,10 +58,10 @@ impl<'a> RunFacts<'a> {
         observer: &mut dyn Observer,
     ) -> Result<RunResult, RunError> {
         let wall_seconds = self.stopwatch.seconds();
-        let Self { scenario, description, inputs, logical_bytes, mut remarks, .. } = self;
-        remarks.extend(more);
+        let Self { scenario, description, inputs, logical_bytes, mut warm_up, .. } = self;
+        warm_up.remarks.extend(more);
         let (replay, inputs) = (scenario.replay_told(Some(mode)), inputs.finish(observer)?);
-        let workload = Workload { description, replay, logical_bytes, inputs, remarks };
+        let workload = Workload { description, replay, logical_bytes, inputs, warm_up };
         Ok(engine.result(level, scenario, mode, workload, wall_seconds))
     }
 }

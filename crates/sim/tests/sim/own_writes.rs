@@ -49,11 +49,24 @@ fn passes(result: &RunResult) -> u64 {
 struct Trace(PathBuf);
 
 impl Trace {
-    fn new(name: &str) -> Self {
+    /// Writes in order, and then as many at random: each pass has this course.
+    fn with_a_course(name: &str) -> Self {
+        let mut stream = Seed(7).stream("trace");
+        let pages = (0..20_000).map(|at| if at < 10_000 { at % 5000 } else { stream.random_range(0..5000) });
+        let lines = pages.enumerate().map(|(at, page)| format!("{at},write,{},4096\n", page * 4096));
+        Self::written(name, &lines.collect::<String>())
+    }
+
+    fn written(name: &str, lines: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("coflash-own-writes-{name}-{}", std::process::id()));
         std::fs::create_dir(&folder).expect("a folder");
+        std::fs::write(folder.join("trace.csv"), format!("ns,op,offset,size\n{lines}")).expect("a trace");
+        Self(folder)
+    }
+
+    fn new(name: &str) -> Self {
         let mut stream = Seed(7).stream("trace");
-        let mut lines = "ns,op,offset,size\n".to_owned();
+        let mut lines = String::new();
         for at in 0..2000 {
             let place = if stream.random_range(0..4) == 0 { 9000 } else { 900 };
             let page = stream.random_range(0..place);
@@ -61,8 +74,7 @@ impl Trace {
             writeln!(lines, "{at},{op},{},{}", page * 4096, stream.random_range(1..4) * 4096)
                 .expect("memory");
         }
-        std::fs::write(folder.join("trace.csv"), lines).expect("a trace");
-        Self(folder)
+        Self::written(name, &lines)
     }
 
     /// A scenario that replays it.
@@ -233,4 +245,32 @@ fn caches_of_the_host_begin_empty_and_a_device_without_a_cache_is_as_before() {
     let without = [("cache.size", "0B")];
     let (plain, warm) = (result(&small(&without)), result(&small(&[without[0], through])));
     assert_eq!((programs(&plain), remarks(&plain)), (programs(&warm), remarks(&warm)));
+}
+
+fn notes(result: &RunResult) -> String {
+    let document: Value = serde_json::from_str(&result.to_reproducible_json()).expect("a document");
+    document["notes"].to_string()
+}
+
+/// The quarters of such a run differ whatever went before it; its passes are alike.
+#[test]
+fn a_workload_with_a_course_is_steady_where_its_passes_are_alike() {
+    let trace = Trace::with_a_course("course");
+    let caches: [&[(&str, &str)]; 2] =
+        [&[], &[("cache.size", "64KiB"), ("precondition.through_caches", "true")]];
+    for cache in caches {
+        let steady = trace.replayed(&[cache, &[("precondition.until_steady", "true")]].concat());
+        let of_steady = result(&steady);
+        let told = notes(&of_steady);
+        assert!(told.contains("As a whole it is steady: ") && !told.contains("not steady"), "{told}");
+        // Warm devices and whole runs say the same.
+        let device = warm(&steady, &mut NoObserver).expect("it warms up");
+        let again = run_from(&device, &steady, &mut NoObserver).expect("it fits");
+        assert_eq!(again.to_reproducible_json(), of_steady.to_reproducible_json());
+    }
+    let begins_empty = [("cache.size", "64KiB"), ("precondition.until_steady", "true")];
+    for before in [&begins_empty[..], &[("precondition.random_passes", "1")]] {
+        let told = notes(&result(&trace.replayed(before)));
+        assert!(told.contains("was not steady"), "{told}");
+    }
 }

@@ -21,18 +21,13 @@ pub(crate) struct Devices {
     highest: u32,
     /// The end of the largest device, as far as known.
     end_max: u64,
-    /// Whether a named device is kept from the next one's place even where it is alone.
-    kept_apart: bool,
+    /// Whether a named device is kept from the next one's place even where it is alone: others may be in another part of the trace.
+    pub(crate) kept_apart: bool,
 }
 
 impl Devices {
     pub(crate) fn new(stride: Bytes) -> Self {
         Self { stride_bytes: stride.count, ..Self::default() }
-    }
-
-    /// Keep a named device from the next one's place even where it is alone: others may be in another part of the trace.
-    pub(crate) fn keep_apart(&mut self) {
-        self.kept_apart = true;
     }
 
     /// The number of the device `name`.
@@ -55,14 +50,14 @@ impl Devices {
     /// The number of the device that is `code` in its format; `name` writes its name.
     #[inline]
     pub(crate) fn coded(&mut self, code: u32, name: impl FnOnce() -> String) -> u32 {
-        match self.latest_code {
-            Some((latest, number)) if latest == code => number,
-            _ => {
-                let number = self.number(name().as_bytes());
-                self.latest_code = Some((code, number));
-                number
-            }
+        if let Some((latest, number)) = self.latest_code
+            && latest == code
+        {
+            return number;
         }
+        let number = self.number(name().as_bytes());
+        self.latest_code = Some((code, number));
+        number
     }
 
     /// The address of byte `offset` of `device`, for a request that ends at byte `end` of the device.
@@ -114,22 +109,18 @@ impl Devices {
 
     /// The layout of several devices.
     pub(crate) fn remark(&self) -> Option<String> {
-        if self.highest == 0 {
-            return None;
-        }
         let stride = Bytes { count: self.stride_bytes };
-        let mut remark = format!(
-            "{} devices share one address space: device n begins at n × {stride} (device_stride)",
-            u64::from(self.highest) + 1
-        );
         let names = self.in_order();
-        let more = names.len().saturating_sub(8);
+        let more = match names.len().saturating_sub(8) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
         let shown = names.enumerate().take(8).map(|(number, name)| format!("{number} is {}", show(name)));
-        remark += &format!("; {}", shown.collect::<Vec<_>>().join(", "));
-        if more > 0 {
-            remark += &format!(" and {more} more");
-        }
-        Some(remark)
+        (self.highest > 0).then(|| format!(
+            "{} devices share one address space: device n begins at n × {stride} (device_stride); {}{more}",
+            u64::from(self.highest) + 1,
+            shown.collect::<Vec<_>>().join(", ")
+        ))
     }
 }
 

@@ -7,6 +7,9 @@ use coflash_base::{Duration, Time};
 use coflash_workload::recorded::{OnError, TraceOptions};
 use coflash_workload::{BATCH_REQUESTS, Op, Request, WorkloadError};
 
+/// The requests of which a mean is judged, at least.
+const REQUESTS_JUDGED: usize = 100;
+
 /// The end of the address space.
 pub(crate) const ADDRESS_END: u64 = 1 << 63;
 
@@ -85,6 +88,8 @@ pub(crate) struct Reader<R> {
     cut: Option<String>,
     /// Whether the file has had a request, or may be empty.
     may_end: bool,
+    /// The largest mean of requests: where a user says which column is what, the wrong one may be taken for a size.
+    mean_mib_max: u128,
 }
 
 /// The rules that span records, and their state.
@@ -139,11 +144,8 @@ impl<R: Records> Reader<R> {
             first_skipped: None,
             cut: None,
             may_end: matches!(times, TimeBase::Parallel | TimeBase::Within),
+            mean_mib_max: if options.columns.is_some() { 64 } else { u128::MAX },
         }
-    }
-
-    fn problem(&self, problem: String) -> WorkloadError {
-        WorkloadError::trace(&self.file, problem)
     }
 
     /// Read the next record in the order of time.
@@ -169,7 +171,7 @@ impl<R: Records> Reader<R> {
                     }
                 }
                 Err(ReadError::Input(problem) | ReadError::Ended(problem)) => {
-                    return Err(self.problem(problem));
+                    return Err(WorkloadError::trace(&self.file, problem));
                 }
             }
         }
@@ -294,16 +296,26 @@ impl<R: Records> RequestReader for Reader<R> {
                 self.rules.empty += 1;
                 continue;
             }
-            match self.rules.apply(&record, self.window.newest_ns(), &self.fields, devices) {
+            match self.rules.apply(&record, self.window.newest_ns, &self.fields, devices) {
                 Ok(request) => batch.push(request),
                 Err(error) => self.malformed(line, error)?,
             }
+        }
+        let sizes =
+            batch.iter().filter(|request| request.op != Op::Trim).map(|request| u128::from(request.length));
+        let mean_mib = (sizes.sum::<u128>() / batch.len().max(REQUESTS_JUDGED) as u128) >> 20;
+        if mean_mib > self.mean_mib_max {
+            let FieldNames { offset, length, .. } = self.fields;
+            let problem = format!(
+                "requests have {mean_mib} MiB on average: {offset} and {length} may be in each other's place"
+            );
+            return Err(WorkloadError::trace(&self.file, problem));
         }
         self.may_end |= !batch.is_empty();
         if !self.may_end {
             let said: Vec<_> = self.records.remarks().into_iter().chain(self.own_remarks()).collect();
             let skipped = if said.is_empty() { String::new() } else { format!(" ({})", said.join("; ")) };
-            return Err(self.problem(format!("it has no requests{skipped}")));
+            return Err(WorkloadError::trace(&self.file, format!("it has no requests{skipped}")));
         }
         Ok(())
     }

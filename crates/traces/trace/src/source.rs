@@ -161,7 +161,7 @@ impl Parts {
         let options = TraceOptions { format: format.or(self.options.format.clone()), ..self.options.clone() };
         let waiting = files.iter().map(|file| (file.clone(), 0)).collect();
         let mut source = TraceSource { waiting, ..TraceSource::empty(&options) };
-        source.devices.keep_apart();
+        source.devices.kept_apart = true;
         if let Some(name) = &self.first_device {
             source.devices.number(name);
         }

@@ -6,12 +6,11 @@
 //! earliest record is released early.
 //!
 //! Nearly all records belong near the end of the window, so a queue holds them. Records that belong far from the end
-//! are in a heap.
+//! are in a tree.
 
 use crate::record::Record;
 use coflash_base::Duration;
-use std::cmp::Ordering;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Upper limit of held records: about 50 MB.
 const WAITING_MAX: usize = 1 << 20;
@@ -24,26 +23,12 @@ pub(crate) struct HeldRecord {
     pub(crate) line: u64,
 }
 
-impl Ord for HeldRecord {
-    /// The earliest record is the greatest, since `BinaryHeap` is a max-heap.
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.record.time_ns, other.line).cmp(&(self.record.time_ns, self.line))
+impl HeldRecord {
+    /// Its time, and its line among those of the same time.
+    fn place(&self) -> (u64, u64) {
+        (self.record.time_ns, self.line)
     }
 }
-
-impl PartialOrd for HeldRecord {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for HeldRecord {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for HeldRecord {}
 
 /// The sorting window.
 #[derive(Default)]
@@ -51,9 +36,10 @@ pub(crate) struct Window {
     window_ns: u64,
     /// Sorted by time.
     queue: VecDeque<HeldRecord>,
-    far: BinaryHeap<HeldRecord>,
-    /// The latest time read.
-    newest_ns: u64,
+    /// By their time, and the number of records behind a later one.
+    far: BTreeMap<(u64, u64), HeldRecord>,
+    /// The latest time read while it is open.
+    pub(crate) newest_ns: u64,
     /// Whether all records are read.
     ended: bool,
     /// The number of records behind a later one, and their largest lag.
@@ -72,12 +58,6 @@ impl Window {
         self.window_ns > 0
     }
 
-    /// The latest time read by an open window.
-    #[inline]
-    pub(crate) fn newest_ns(&self) -> u64 {
-        self.newest_ns
-    }
-
     #[inline]
     pub(crate) fn push(&mut self, waiting: HeldRecord) {
         let late_ns = self.newest_ns.saturating_sub(waiting.record.time_ns);
@@ -87,7 +67,7 @@ impl Window {
         let later = |queued: &&HeldRecord| queued.record.time_ns > waiting.record.time_ns;
         match self.queue.iter().rev().take(NEAR).take_while(later).count() {
             0 => self.queue.push_back(waiting),
-            NEAR => self.far.push(waiting),
+            NEAR => drop(self.far.insert((waiting.record.time_ns, self.sorted), waiting)),
             later => self.queue.insert(self.queue.len() - later, waiting),
         }
     }
@@ -95,14 +75,15 @@ impl Window {
     /// Take the earliest record, if no earlier one can follow.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<HeldRecord> {
-        // `None` is the least value, the earliest record the greatest.
-        let far = self.far.peek() > self.queue.front();
-        let earliest = if far { self.far.peek() } else { self.queue.front() }?;
-        let waited = self.newest_ns - earliest.record.time_ns >= self.window_ns;
+        let near = self.queue.front().map(HeldRecord::place);
+        let far = self.far.values().next().map(HeldRecord::place);
+        let is_far = far.is_some_and(|far| near.is_none_or(|near| far < near));
+        let (earliest_ns, _) = if is_far { far } else { near }?;
+        let waited = self.newest_ns - earliest_ns >= self.window_ns;
         let full = self.queue.len() + self.far.len() > WAITING_MAX;
         match waited || full || self.ended {
             false => None,
-            true if far => self.far.pop(),
+            true if is_far => self.far.pop_first().map(|(_, held)| held),
             true => self.queue.pop_front(),
         }
     }

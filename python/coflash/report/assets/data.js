@@ -12,6 +12,7 @@
 /** @typedef {(number | null)[]} Numbers */
 /**
  * @typedef {object} Data
+ * @property {string} answer
  * @property {string} baseline
  * @property {string} target The value to which the first comparison goes; empty for the last one.
  * @property {string[]} labels

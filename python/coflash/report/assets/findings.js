@@ -125,7 +125,7 @@ function fillFindings() {
   const left = !equal ? "" : `${found.length ? `${plural(equal, "pair")} more left out` : equal === 1 ? "The only pair" : `All ${plural(equal, "pair")}`}, equal by construction: ${why}.`;
   const shown = !all.length ? "No two runs differ in this alone." : found.length === 1 ? `One pair ${alike}.` : found.length ? pooled : "";
   $(".note", place).textContent = [shown, left].filter(Boolean).join(" ");
-  $("#answer").textContent = answered(changed, stepsOf(found));
+  $("#answer").textContent = data.answer || answered(changed, stepsOf(found));
   fillWaterfall();
   fillIntervals();
 }

@@ -46,8 +46,8 @@ const SECTIONS = [
   ["compare", "Side by side", "Two runs side by side", buildCompare],
   ["again", "Run it again", "Run it again", buildAgain],
 ];
-/** What stands behind a section, where it is not the next one. @type {Record<string, string>} */
-const BEHIND = { findings: "#about", tuning: "#filter" };
+/** What stands behind a section, where it is not the next one: a search that has the answer is before what explains it. @type {Record<string, string>} */
+const BEHIND = { findings: "#about", tuning: data.answer ? "#findings" : "#filter" };
 
 readAddress();
 const places = SECTIONS.map(([id, , title, , says]) => {

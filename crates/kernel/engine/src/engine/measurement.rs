@@ -92,16 +92,6 @@ impl<M: SimulatedMedia> Engine<M> {
         workload: Workload,
         wall_seconds: f64,
     ) -> RunResult {
-        // Of the stack, without the meters.
-        let heap_bytes = level.heap_bytes() + self.media.timeline().heap_bytes();
-        let measured = self.measured(level, scenario, mode);
-        let state_bytes_per_page = heap_bytes as f64 / f64::from(scenario.flash.pages());
-        let simulator = Simulator::new(wall_seconds, &measured.metrics, state_bytes_per_page);
-        RunResult { scenario: scenario.clone(), workload, measured, simulator, jobs: Vec::new() }
-    }
-
-    /// The final metrics.
-    fn measured(&self, level: &impl Level<M>, scenario: &Scenario, mode: ReplayMode) -> Measured {
         let Self { meters, media, .. } = self;
         let mut report = self.report(level);
         let erases: Vec<_> = std::iter::zip(level.ftl().erase_counts(), &self.erases_before)
@@ -134,8 +124,14 @@ impl<M: SimulatedMedia> Engine<M> {
             series: &series,
             erases: &erases,
             logical_pages: level.logical_pages().into(),
+            steady_waf: workload.warm_up.steady_waf,
             fall,
         });
-        Measured { metrics, histograms: [all, read, write], series, erases, notes }
+        // Of the stack, without the meters.
+        let heap_bytes = level.heap_bytes() + media.timeline().heap_bytes();
+        let state_bytes_per_page = heap_bytes as f64 / f64::from(scenario.flash.pages());
+        let simulator = Simulator::new(wall_seconds, &metrics, state_bytes_per_page);
+        let measured = Measured { metrics, histograms: [all, read, write], series, erases, notes };
+        RunResult { scenario: scenario.clone(), workload, measured, simulator, jobs: Vec::new() }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Warm;
 use super::recipe::Recipe;
+use crate::course::WarmUp;
 use crate::error::StateFileError;
 use crate::precondition::Preconditioned;
 use crate::state_file::Kind;
@@ -13,20 +14,20 @@ use std::io::{self, Write};
 const KIND: Kind = Kind { name: "warm device", magic: b"COFLWARM", format: 5 };
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Header<R> {
     warm_key: String,
     recipe: R,
-    remarks: Vec<String>,
+    #[serde(flatten)]
+    warm_up: WarmUp,
     written_by: Vec<String>,
 }
 
 pub(super) fn write(out: &mut dyn Write, warm: &Warm) -> io::Result<()> {
-    let Warm { recipe, device: Preconditioned { ftl, remarks }, written_by } = warm;
+    let Warm { recipe, device: Preconditioned { ftl, warm_up }, written_by } = warm;
     let header = Header {
         warm_key: recipe.key(),
         recipe: without_nulls(recipe),
-        remarks: remarks.clone(),
+        warm_up: warm_up.clone(),
         written_by: written_by.clone(),
     };
     KIND.write(out, header, |state| ftl.save(state))
@@ -35,14 +36,14 @@ pub(super) fn write(out: &mut dyn Write, warm: &Warm) -> io::Result<()> {
 pub(super) fn read(bytes: &[u8]) -> Result<Warm, StateFileError> {
     let damaged = |problem: &dyn ToString| StateFileError::Damaged(problem.to_string());
     KIND.read(bytes, |header: Header<serde_json::Value>, state| {
-        let Header { warm_key, recipe, remarks, written_by } = header;
+        let Header { warm_key, recipe, warm_up, written_by } = header;
         let recipe: Recipe = coflash_base::read::read(&recipe).map_err(|e| damaged(&e))?;
         if recipe.key() != warm_key {
             return Err(damaged(&"its key is another's"));
         }
         let mut ftl = recipe.erased().map_err(|e| damaged(&e))?;
         ftl.restore(state).map_err(|e| damaged(&e))?;
-        Ok(Warm { recipe, device: Preconditioned { ftl, remarks }, written_by })
+        Ok(Warm { recipe, device: Preconditioned { ftl, warm_up }, written_by })
     })
 }
 

@@ -7,6 +7,7 @@
 //! Cost: a jump per column, in addition to the parsing of its field.
 
 use super::judge::{Headed, Reading, UNTOLD, judge};
+use super::names::name_of;
 use crate::devices::Devices;
 use crate::fields::{BLANK, Blanks, Fields, SEPARATORS, Separation, Separator, split, trim};
 use crate::notation::{Column, Columns, Words};
@@ -490,7 +491,7 @@ impl LineParser for UserColumns {
         if !self.separated {
             self.lines.separator = find_separator(line, self.lines.columns.len())?;
             self.lines.comma = self.lines.separator != b',' && has_decimal_comma(line);
-            if self.at_top && self.is_header(line) {
+            if self.at_top && self.is_header(line)? {
                 return Ok(None);
             }
             self.separated = true;
@@ -506,20 +507,30 @@ impl LineParser for UserColumns {
 impl UserColumns {
     /// Whether the first line has names where the columns that were given are numbers.
     #[cold]
-    fn is_header(&mut self, line: &[u8]) -> bool {
+    fn is_header(&mut self, line: &[u8]) -> Result<bool, FieldError> {
         self.at_top = false;
         let cells = split(line, self.lines.separator, None);
         let is_name = |cell: &[u8]| {
             let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || !byte.is_ascii();
             !cell.first().is_some_and(u8::is_ascii_digit) && cell.iter().any(is_letter)
         };
-        let used = cells.iter().zip(&self.lines.columns);
-        let mut used = used.filter(|(_, (role, _))| matches!(*role, "time" | "offset" | "size"));
-        let is_header = used.all(|(cell, _)| is_name(cell));
-        if is_header {
-            self.how.push(format!("its first line, \"{}\", is a header and was left out", show(line)));
+        let is_place = |role: &&str| ["time", "offset", "size"].contains(role);
+        let used = cells.iter().zip(&self.lines.columns).map(|(cell, (role, _))| (cell, *role));
+        let used: Vec<_> = used.filter(|(_, role)| is_place(role)).collect();
+        if !used.iter().all(|(cell, _)| is_name(cell)) {
+            return Ok(false);
         }
-        is_header
+        self.how.push(format!("its first line, \"{}\", is a header and was left out", show(line)));
+        for (cell, role) in used {
+            if name_of(cell).role.filter(is_place).is_some_and(|name| name != role) {
+                return Err(FieldError::text(
+                    role,
+                    cell,
+                    "its name in a header (header_lines=1 passes over it)",
+                ));
+            }
+        }
+        Ok(true)
     }
 
     #[cold]

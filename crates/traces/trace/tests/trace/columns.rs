@@ -90,3 +90,22 @@ fn columns_are_an_option_of_their_own() {
     let both = TraceOptions { columns: options.columns, ..named("fio") };
     assert!(parse("x", &both).unwrap_err().contains("expected one of the two"));
 }
+
+#[test]
+fn a_size_in_the_place_of_an_offset_is_refused_by_the_header_or_by_its_mean() {
+    let rows: String = (0..200).map(|at| format!("{at},W,{},4096\n", at << 22)).collect();
+    let (right, swapped) =
+        (columns("time:us,op,offset:bytes,size:bytes"), columns("time:us,op,size:bytes,offset:bytes"));
+    let headed = format!("time_us,op,offset,length\n{rows}");
+    assert_eq!(parse(&headed, &right).map(|requests| requests.len()), Ok(200));
+    let said = parse(&headed, &swapped).unwrap_err();
+    assert!(said.contains(":1: size: \"offset\" is not its name in a header (header_lines=1"), "{said}");
+    for (text, header_lines) in [(&rows, 0), (&headed, 1)] {
+        let said = parse(text, &TraceOptions { header_lines, ..swapped.clone() }).unwrap_err();
+        assert!(said.contains("400 MiB on average: offset and size may be in each other's place"), "{said}");
+    }
+    // A few large requests are a trace, and so are trims of a whole device.
+    let few: String = (0..5).map(|at| format!("{at},W,0,{}\n", 1_u64 << 30)).collect();
+    assert_eq!(parse(&few, &right).map(|requests| requests.len()), Ok(5));
+    assert_eq!(parse(&rows.replace('W', "trim"), &swapped).map(|requests| requests.len()), Ok(199));
+}

@@ -1,0 +1,83 @@
+"""What a page opens with: its answer in one sentence, its picture, and what limits the answer.
+
+All of it comes from the cells of the judged statements, as the page shows them: a page whose verdicts change opens with
+another sentence. The text names the statement that answers its question: a study as the title of its section "answer",
+by the name of the hypothesis; a paper as that of its section "idea", by what the statement is about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from coflash_reproduce.claim import COUNTED, DIRECTION, FAILS, HOLDS, INPUT, REFUTED, STEP, Paper
+from coflash_reproduce.output import SHOWN
+from coflash_reproduce.paper import Exhibit
+from coflash_reproduce.study import Study
+
+Rows = Sequence[Sequence[str]]
+"""The cells of findings, or of a paper's statements without other readings."""
+LEFT_OPEN = {Study: "What this does not show", Paper: "What the paper leaves open"}
+"""The heading of the limits at the end of a page."""
+MOST = 3
+"""The exhibits that are named with what does not hold."""
+
+
+def opening(of: Paper | Study, rows: Rows, unsteady: str, images: str) -> Iterator[str]:
+    """Yield the paragraphs, given what is said of runs that were not steady, and the folder of images."""
+    yield answer(of, rows)
+    yield from _picture(of, rows, images)
+    after = LEFT_OPEN[type(of)]
+    link = f"[{after}](#{after.lower().replace(' ', '-')})"
+    yield f"**What limits it:** {'. '.join([*_limits(of, rows), *([unsteady] if unsteady else []), link])}."
+
+
+def answer(of: Paper | Study, rows: Rows) -> str:
+    """Return the answer in one sentence."""
+    verdicts = [row[-1] for row in rows]
+    if isinstance(of, Study):
+        what, _, numbers, verdict = chief(of, rows)[0]
+        return f"**{what}: {verdict}** ({numbers}); of {len(rows)} hypotheses {verdicts.count(HOLDS)} hold."
+    about = of.text.titles["idea"]
+    tried = sum(verdict in COUNTED for verdict in verdicts)
+    held = verdicts.count(HOLDS) + verdicts.count(DIRECTION)
+    told: dict[str, list[str]] = {}
+    for _, what, paper, here, _, verdict in chief(of, rows):
+        told.setdefault(paper, []).append(f"{what.removeprefix(about).lstrip(', ')} {here} ({verdict})".lstrip())
+    numbers = "; ".join(f"in the paper {paper}, here {', '.join(each)}" for paper, each in told.items())
+    beside = f"; {about}: {numbers}" if told else ""
+    return f"**Of {tried} statements that the runs could refute {held} hold**{beside}."
+
+
+def chief(of: Paper | Study, rows: Rows) -> Rows:
+    """Return the statements that answer the question; of a study that names none, the first one."""
+    titles = of.text.titles
+    if isinstance(of, Study):
+        return [row for row in rows if row[0] == titles.get(titles["answer"])] or rows[:1]
+    return [row for row in rows if f"{row[1]}, ".startswith(f"{titles['idea']}, ")]
+
+
+def _picture(of: Paper | Study, rows: Rows, images: str) -> Iterator[str]:
+    """Yield the image of what answers, or the first one that is drawn."""
+    about = {row[0] for row in chief(of, rows)}
+    drawn = [exhibit.name for exhibit in of.exhibits if not isinstance(exhibit, Exhibit)]
+    for name in sorted(drawn, key=lambda name: name.replace("-", " ") not in about)[:1]:
+        yield f"![{of.text.titles[name]}]({images}/{of.name}-{name}.{SHOWN})"
+
+
+def _limits(of: Paper | Study, rows: Rows) -> Iterator[str]:
+    """Yield what did not hold or was not counted, and the first limit of a study."""
+    if isinstance(of, Study):
+        if refuted := sum(row[-1] == REFUTED for row in rows):
+            yield f"Hypotheses refuted: {refuted}"
+        first = of.text.bodies["limits"].split("\n")[0].removeprefix("- ")
+        yield re.sub(r"\.(?: .*)?$", "", first)
+        return
+    missed = Counter(row[0] for row in rows if row[-1] in (STEP, FAILS))
+    if missed:
+        most = [f"{count} on {exhibit}" for exhibit, count in missed.most_common(MOST)]
+        rest = missed.total() - sum(count for _, count in missed.most_common(MOST))
+        yield f"Statements that do not hold: {', '.join([*most, *([f'{rest} elsewhere'] if rest else [])])}"
+    if chosen := sum(row[-1].startswith(INPUT) for row in rows):
+        yield f"Inputs, for which something unknown was chosen, and which are not counted: {chosen}"
