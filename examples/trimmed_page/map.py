@@ -88,6 +88,24 @@ def base() -> None:
     rows["commits shared by 16"] = row(replace(BASE, commits=16))
     rows["doublewrite in place of images"] = row(replace(BASE, images="doublewrite"))
     table("base, and rivals", rows)
+    images()
+
+
+def images() -> None:
+    """Print programs a transaction beside those of a database without images, on a drive that writes pages whole."""
+    keys: dict[str, dict[str, object]] = {
+        "base": {},
+        "two handles, log and data": drive.two_handles(BASE),
+        "SepBIT": {"ftl.placement": {"name": "sepbit"}},
+        "7% of spare": {"ftl.spare.share": "7%"},
+        "28% of spare": {"ftl.spare.share": "28%"},
+    }
+    print("\n| programs a transaction | none | log | pages | both | no images | no images, log |")
+    print("|---|---|---|---|---|---|---|")
+    for name, more in keys.items():
+        found = [programs for _, programs, _ in row(BASE, more).values()]
+        found += [programs for _, programs, _ in row(replace(BASE, images="none"), more).values()][:2]
+        print(f"| {name} | {' | '.join(f'{programs:.2f}' for programs in found)} |", flush=True)
 
 
 POOLS, SKEWS, DISTANCES = (0.05, 0.1, 0.2, 0.3), (0.0, 0.8, 1.1), (0.05, 0.25, 0.5)
@@ -137,9 +155,11 @@ def units() -> None:
         rows[f"a command takes {microseconds} µs"] = row(BASE, {"controller.write_command": f"{microseconds}us"})
     table("unit, command", rows)
     trims = measured(replace(BASE, **CASES["pages"]), {}).metrics.host_trims_pages * 4096 / PAGE_BYTES / TRANSACTIONS
-    base_row = rows["units of 4 KiB"]
-    saved = base_row["none"][2] - base_row["pages"][2]
-    print(f"\n{trims:.2f} trims a transaction save {saved:.0f} µs: all is lost where one takes {saved / trims:.0f} µs")
+    times = {case: time for case, (_, _, time) in rows["units of 4 KiB"].items()}
+    for rival, case in {"none": "pages", "log": "both"}.items():
+        saved = times[rival] - times[case]
+        print(f"\n{trims:.2f} trims a transaction, above {rival}, save {saved:.0f} µs", end=": ")
+        print(f"all is lost where one takes {saved / trims:.0f} µs")
 
 
 def drives() -> None:
