@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from coflash._core import CoflashError, scenario_schema
-from coflash.keys import ScenarioKey, keys, tables
+from coflash.keys import keys, tables
 from coflash.scenario import Scenario, leaf, toml_value
 
 _WIDTH = 110
@@ -34,9 +34,9 @@ def commented(scenario: Scenario) -> str:
             continue
         text += [f"[{path}]"] if path else []
         for key in here:
-            text += textwrap.wrap(
-                _meaning(key), _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
-            )
+            choices = [choice for choice in key.choices if f'"{choice}"' not in key.meaning]
+            about = f"{key.meaning} One of {', '.join(choices)}." if choices else key.meaning
+            text += textwrap.wrap(about, _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
             name, default = key.path.removeprefix(prefix), defaults.get(key.path)
             if key.path in own:
                 text.append(f"{name} = {toml_value(own[key.path])}")
@@ -44,11 +44,6 @@ def commented(scenario: Scenario) -> str:
                 text.append(f"# {name} = {'…' if default is None else toml_value(default)}")
         text.append("")
     return "\n".join([*text, f"# Further tables: {', '.join(others)}."]) + "\n"
-
-
-def _meaning(key: ScenarioKey) -> str:
-    choices = [choice for choice in key.choices if f'"{choice}"' not in key.meaning]
-    return f"{key.meaning} One of {', '.join(choices)}." if choices else key.meaning
 
 
 def _own(scenario: Scenario) -> dict[str, Any]:

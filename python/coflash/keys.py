@@ -169,11 +169,6 @@ def is_policy(node: Node, schema: Node) -> bool:
 
 
 @cache
-def _families() -> frozenset[str]:
-    return frozenset(family.key for family in policies())
-
-
-@cache
 def _all() -> tuple[ScenarioKey, ...]:
     schema = scenario_schema()
     return tuple(_below(schema, schema, "", set()))
@@ -181,13 +176,14 @@ def _all() -> tuple[ScenarioKey, ...]:
 
 def _below(table: Node, schema: Node, prefix: str, listed: set[str]) -> Iterator[ScenarioKey]:
     """Yield the keys of a table and of those below it; those of a table in a list where its kind comes first."""
+    families = {family.key for family in policies()}
     for path, node in [("", table)] if prefix else tables(table, schema, ""):
         for name, value in node["properties"].items():
             if not prefix and nested(value, schema):
                 continue
             whole = prefix + (f"{path}.{name}" if path else name)
             yield _key(whole, value, schema)
-            if whole in _families() or not is_policy(value, schema):
+            if whole in families or not is_policy(value, schema):
                 for parameter, inside, names in parameters(value, schema):
                     key = _key(f"{whole}.{parameter}", inside, schema)
                     yield replace(key, type=f"with {', '.join(names)}", choices=())

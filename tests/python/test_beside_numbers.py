@@ -125,8 +125,9 @@ def test_the_wafs_of_a_grade_are_the_same(suite: Any) -> None:
         assert metrics.waf_media == metrics.waf_host
 
 
-RATED, YEARS = "rated erases of a block", "years of warranty"
-DEFAULTS = {RATED: "100,000 (default of SLC, itself a default)", YEARS: "5 (default)"}
+RATED, YEARS, LIFE = "rated erases of a block", "years of warranty", "life at this rate"
+SAID, NO_RATE = "– no host asked for it: closed loop", "– (no host asked for it: closed loop)"
+DEFAULTS = {RATED: "100,000 (default of SLC, itself a default)", YEARS: "5 (default)", LIFE: NO_RATE}
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +138,13 @@ def qlc() -> coflash.Result:
 def test_a_run_tells_what_its_life_takes_for_granted(parts: coflash.Result, qlc: coflash.Result) -> None:
     assert {label: str(one) for label, one in assumptions_of(parts.document, "endurance").items()} == DEFAULTS
     (_, shown) = printed(run_table(qlc)).split("Endurance")
-    assert shown.startswith(f" {RATED} 1,000 default of QLC {YEARS} 3 given written to end of life ")
+    assert shown.startswith(
+        f" {RATED} 1,000 default of QLC {YEARS} 3 given {LIFE} – no host asked for it: closed loop written to end "
+    )
+    assert shown.count(LIFE) == 1
+    timed = wrote("4KiB").with_(workload__synthetic__arrival="poisson")
+    (_, shown) = printed(run_table(coflash.run(timed))).split("Endurance")
+    assert SAID not in shown and f"{LIFE} " in shown and " years" in shown
     shown = parts._repr_html_()
     for label, text in DEFAULTS.items():
         number, origin = text.rstrip(")").split(" (")
@@ -152,6 +159,7 @@ def test_runs_side_by_side_tell_what_each_takes_for_granted(parts: coflash.Resul
     assert section["assumed"] == [
         {"label": RATED, "texts": [DEFAULTS[RATED], "1,000 (default of QLC)"]},
         {"label": YEARS, "texts": ["5 (default)", "3 (given)"]},
+        {"label": LIFE, "texts": [NO_RATE, NO_RATE]},
     ]
     for metric in data["metrics"]:
         assert (DEFAULTS[RATED] in metric["about"]) is metric["path"].startswith("endurance."), metric["path"]
@@ -160,7 +168,9 @@ def test_runs_side_by_side_tell_what_each_takes_for_granted(parts: coflash.Resul
 def test_tables_of_many_runs_tell_what_their_measures_take_for_granted(tmp_path: Path) -> None:
     coflash.sweep(wrote("16KiB"), {"flash.cell": ["slc", "tlc"]}, out=tmp_path, on=1)
     stored = coflash.results(str(tmp_path))
-    slc, tlc = (f"{RATED} {text}, {YEARS} 5 (default)" for text in (DEFAULTS[RATED], "3,000 (default of TLC)"))
+    slc, tlc = (
+        f"{RATED} {text}, {YEARS} 5 (default), {LIFE} {NO_RATE}" for text in (DEFAULTS[RATED], "3,000 (default of TLC)")
+    )
     found = stored.assumed([MEASURES["endurance.tbw_bytes"]])
     assert {note.split(" (In 1 of 2 runs: ")[0] for note in found} == {f"Endurance: {slc}", f"Endurance: {tlc}"}
     assert stored.assumed(HEADLINE) == []

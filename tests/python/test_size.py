@@ -309,6 +309,32 @@ def test_an_answer_without_a_cache_has_no_order_of_eviction_and_one_near_its_bou
     assert "over 1 seeds" not in near.sentences[0]
 
 
+def test_a_margin_holds_the_goals_under_more_rate_data_and_writes(trace: Path, tmp_path: Path) -> None:
+    over = {"cache.size": "1MiB", "ftl.spare.share": ["10%", "28%"]}
+    goal = ["waf_host<9", "dwpd>3"]
+    plain = coflash.size(trace, goal, drive=DRIVE, over=over, out=tmp_path / "plain", seeds=1)
+    held = coflash.size(trace, [*goal, "margin > 20 %"], drive=DRIVE, over=over, out=tmp_path / "held", seeds=1)
+    exported = [one.answer.runs[0].workload["logical_bytes"] for one in (plain, held)]
+    assert exported[1] / exported[0] == pytest.approx(1.2, rel=0.02)
+    missing = exported[1] // 4096 - held.answer.runs[0].metrics.mapped_pages
+    assert missing <= 256, "the device holds that much more, but for what the cache alone has"
+    assert held.scenario.to_dict()["replay"]["time_scale"] == pytest.approx(1 / 1.2)
+    assert [goal.bound for goal in held.goals] == [9.0, pytest.approx(3.6)]
+    assert held.goals[1].text == "endurance.drive_writes_per_day>3"
+    assert any("Held under 20.0\u00a0% more of each: the rate" in how for how in held.how)
+    assert not any("Held" in how for how in plain.how)
+
+
+def test_a_life_in_years_needs_the_rate_of_a_host(trace: Path, tmp_path: Path) -> None:
+    timeless = tmp_path / "timeless.csv"
+    rows = trace.read_text("utf-8").splitlines()[1:]
+    timeless.write_text(
+        "ns,op,offset,size\n" + "".join(f"0,{row.partition(',')[2]}\n" for row in rows), encoding="utf-8"
+    )
+    with pytest.raises(CoflashError, match=r"life in years .* \(closed loop\): .*dwpd"):
+        coflash.size(timeless, "years>5", drive=DRIVE, out=tmp_path / "out", seeds=1)
+
+
 def test_a_job_file_is_told_what_takes_it(tmp_path: Path) -> None:
     with pytest.raises(CoflashError, match=r"job\.fio is a job file of fio.*coflash tune demo --trace"):
         coflash.size("job.fio", "waf_host<2", out=tmp_path)

@@ -46,7 +46,7 @@ def test_the_list_of_commands_imports_no_command(command: list[str]) -> None:
 
 def test_a_command_imports_no_other() -> None:
     found = modules("from coflash_command import main\nmain()", "policies")
-    assert "coflash.cli.policies" in found
+    assert "coflash.cli.keys" in found
     assert found.isdisjoint({"coflash.cli.sweep", "coflash.sweep", "coflash.report", "numpy", "pydantic"})
 
 

@@ -30,6 +30,10 @@ _MODULES = {
     "compare": "results",
     "study": "reproduce",
     "truth": "reproduce",
+    "policies": "keys",
+    "warm": "run",
+    "validity": "report",
+    "init": "scenario",
     "serve": "device",
     **dict.fromkeys(("sweep", "tune", "size", "advise", "fleet", "evaluate"), "question"),
 }

@@ -1,4 +1,4 @@
-"""`coflash run`."""
+"""`coflash run`, and `coflash warm`, which makes the device of many runs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ from coflash.cli.console import (
     scenario_with,
     write_json,
 )
-from coflash.files import atomic_write, remote
+from coflash.files import atomic_write, kinds, remote
 from coflash.files.digest import is_there_once
+from coflash.quantity import show
 from coflash.results.fio_json import fio_text
 from coflash.results.identity import Identity
 from coflash.results.result import FILES, Result, check_place
 from coflash.runs.checkpoint import SECONDS, Checkpoint
 from coflash.runs.inputs import inputs_of
 from coflash.runs.run import replaying, simulate
+from coflash.runs.warm import warm as warm_up
 from coflash.scenario import Scenario
 from coflash.trace import Progress
 
@@ -127,6 +129,21 @@ def run(
             console = errors() if json == STANDARD_OUTPUT else output()
             notes(result.notes)
             console.print(summary(result))
+
+
+def warm(scenario: str, file: Path, assignments: list[str] | None = None) -> None:
+    """Precondition a scenario's device and save it, so that runs with --warm start from it.
+
+    Options:
+        file: `--out -o FILE` The file of the device.
+    """
+    from coflash.runs.progress import shown  # a quiet run draws nothing
+
+    chosen = scenario_with(scenario, assignments)
+    atomic_write.check_file(file, kinds.WARM, [scenario])
+    with shown(chosen.name, errors()) as report:
+        device = warm_up(chosen, file, report)
+    say(f"{file}: {show(file.stat().st_size, 'bytes')}, warm key {device.key}")
 
 
 def _check_same(out: str, scenario: Scenario, trace: list[str]) -> None:

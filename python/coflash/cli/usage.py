@@ -56,7 +56,8 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
     if extra := re.search(r"extra argument.*\((\S+)", text):
         word = extra[1].rstrip(")")
         option = "--set" if "=" in word else "--in"
-        text += f"; did you mean {option} {word}?" if _takes(option, error) else ""
+        takes = error.ctx is not None and any(option in parameter.opts for parameter in error.ctx.command.params)
+        text += f"; did you mean {option} {word}?" if takes else ""
     given, is_one_of, choices = text.partition(" is not one of ")
     quoted = re.findall("'([^']*)'", choices)
     if is_one_of and (near := difflib.get_close_matches(given.split("'")[-2], quoted, 1)):
@@ -67,10 +68,6 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
         text += f"; did you mean {' or '.join(elsewhere)}?" if elsewhere else ""
     help_of = error.ctx.command_path if error.ctx else "coflash"
     return f"{text} ({help_of} --help says what is allowed)"
-
-
-def _takes(option: str, error: Any) -> bool:
-    return error.ctx is not None and any(option in parameter.opts for parameter in error.ctx.command.params)
 
 
 def _number(error: Any) -> str:

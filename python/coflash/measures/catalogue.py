@@ -25,6 +25,10 @@ def measure(path: str, causes: Mapping[str, str] = CAUSES) -> Measure:
     return replace(found, label=f"pages programmed, {causes[cause]}")
 
 
+_WORDS = {"dwpd": "endurance.drive_writes_per_day", "tbw": "endurance.tbw_bytes", "years": "endurance.life_years"}
+"""The words of data sheets."""
+
+
 def named(name: str) -> Measure:
     """Find the measure of a name, which may be short.
 
@@ -52,6 +56,7 @@ def metric(name: str) -> str:
     Raises:
         CoflashError: There is no such measure, or the short form could mean two.
     """
+    name = _WORDS.get(name.lower(), name)
     if name in MEASURES:
         return name
     by_short: dict[str, list[str]] = {}

@@ -24,7 +24,7 @@ from coflash.measures.metrics import Metrics
 from coflash.measures.sections import can_act, sections
 from coflash.quantity import SCALES, Unit, counted, worths
 from coflash.report.search import search_charts
-from coflash.results.assumptions import beside
+from coflash.results.assumptions import NONE, beside
 from coflash.results.differences import METHOD, difference
 from coflash.results.estimate import t_bound
 from coflash.results.histogram import KINDS, Histogram
@@ -244,6 +244,7 @@ def _sections(results: Any) -> Iterator[dict[str, Any]]:
     """Yield the sections of the parts that any run has; other runs have no values there."""
     runs = [result.metrics for result in results]
     for section in sections(runs):
+        taken = beside([result.document for result in results], section.path)
         rows = [
             {
                 **described(each),
@@ -252,9 +253,8 @@ def _sections(results: Any) -> Iterator[dict[str, Any]]:
                 "shares": [_short(each.share(metrics)) for metrics in runs] if each.whole else None,
             }
             for each in section.measures
-            if any(each.applies(metrics) for metrics in runs)
+            if any(each.applies(metrics) for metrics in runs) and NONE in taken.get(each.label, NONE)
         ]
-        taken = beside([result.document for result in results], section.path)
         yield {
             "title": section.title,
             "about": plain(section.about),

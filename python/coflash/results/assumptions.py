@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from coflash.measures.measure import Measure
+from coflash.measures.measure import MEASURES, Measure
 from coflash.measures.sections import SECTIONS
 from coflash.quantity import Unit, show
 from coflash.results.notes import together
 
 _ENDURANCE, _CAPACITY = "endurance", "simulated capacity"
+NONE, LIFE = "–", MEASURES["endurance.life_years"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ def assumptions_of(document: Mapping[str, Any], section: str) -> dict[str, Assum
     if (years := found.get("years of warranty")) and (daily := endurance.get("drive_writes_per_day")):
         exported = endurance["tbw_bytes"] / (daily * 365 * years.value)
         found[_CAPACITY] = Assumption(section, _CAPACITY, exported, "whose endurance this is", "bytes")
+    if section == _ENDURANCE and document["workload"].get("replay", "").startswith("closed loop"):
+        found[LIFE.label] = Assumption(section, LIFE.label, float("nan"), "no host asked for it: closed loop", "years")
     return found
 
 
@@ -57,7 +60,7 @@ def beside(documents: Sequence[Mapping[str, Any]], section: str) -> dict[str, li
     """Return what a section takes for granted in each of several results, as rows of a table by their labels."""
     found = [assumptions_of(document, section) for document in documents]
     labels = dict.fromkeys(label for one in found for label in one)
-    return {label: [str(one.get(label, "–")) for one in found] for label in labels}
+    return {label: [str(one.get(label, NONE)) for one in found] for label in labels}
 
 
 def assumed(measures: Iterable[Measure], runs: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from coflash.measures.measure import Measure
 from coflash.quantity import change, show, show_change, signed
-from coflash.results.estimate import Estimate, estimate
+from coflash.results.estimate import estimate
 from coflash.results.result import Result
 from coflash.text_table import TextTable
 
@@ -91,12 +91,9 @@ def difference(measure: Measure, baseline: Sequence[Result], others: Sequence[Re
     mean = math.fsum(a for a, _ in values) / len(values)
     found = estimate([b - a for a, b in values])
     found = found.widened(measure.bin_width * max(mean, mean + (found.mean or 0.0)))
-    return Difference(measure, mean, found.mean or 0.0, len(known), _by_t(found), _by_slices(measure, known))
-
-
-def _by_t(found: Estimate) -> Interval | None:
     ends = found.bounds()
-    return None if ends is None else Interval(*ends, found.p_of_zero)
+    by_t = None if ends is None else Interval(*ends, found.p_of_zero)
+    return Difference(measure, mean, found.mean or 0.0, len(known), by_t, _by_slices(measure, known))
 
 
 def _by_slices(measure: Measure, pairs: Sequence[tuple[Result, Result]]) -> Interval | None:

@@ -11,7 +11,7 @@ from coflash.measures.measure import HEADLINE, MEASURES, OVERALL, Measure, apply
 from coflash.measures.metrics import Metrics
 from coflash.measures.sections import sections
 from coflash.quantity import change, show, show_change
-from coflash.results.assumptions import assumptions_of, beside
+from coflash.results.assumptions import NONE, assumptions_of, beside
 from coflash.results.estimate import Estimate, estimate_of, show_estimate
 from coflash.scenario import text_of
 from coflash.text_table import Cell, TextTable, sparkline
@@ -125,11 +125,13 @@ def beside_table(
     add_measures(applying(OVERALL, whole))
     for section in sections(whole):
         table.begin(section.title)
-        for label, texts in beside([group[0] for group in groups], section.path).items() if not is_one else ():
+        taken = beside([group[0] for group in groups], section.path)
+        for label, texts in taken.items() if not is_one else ():
             add(f"  {label}", texts)
         for label, one in assumptions_of(groups[0][0], section.path).items() if is_one else ():
             table.add(f"  {label}", one.shown, Cell(one.origin, "dim"))
-        add_measures(applying(section.measures, whole), indent="  ")
+        shown = (one for one in applying(section.measures, whole) if NONE in taken.get(one.label, NONE))
+        add_measures(shown, indent="  ")
         for course in section.courses(whole[0]) if is_one else ():
             if course.shares:
                 drawn = Cell(sparkline(course.shares, _COURSE_WIDTH, 0.0, 1.0), "dim")

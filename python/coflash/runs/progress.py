@@ -88,13 +88,10 @@ class _Requests(ProgressColumn):
             return Text()
         text = f"{done:,} {task.fields['unit']}"
         if task.elapsed and task.elapsed >= _SECONDS_BEFORE_PACE:
-            text += f", {_thousands((done - task.fields['before']) / task.elapsed)}/s"
+            pace = (done - task.fields["before"]) / task.elapsed
+            text += f", {pace / 1e6:.1f} M/s" if pace >= 1e6 else f", {pace / 1e3:.0f} k/s"
         return Text(text, style="progress.data.speed", no_wrap=True)
 
 
 def _unit(phase: str) -> str:
     return "pages" if phase == "precondition" else "requests"
-
-
-def _thousands(number: float) -> str:
-    return f"{number / 1e6:.1f} M" if number >= 1e6 else f"{number / 1e3:.0f} k"

@@ -400,10 +400,13 @@ def _cheapest(sure: Sequence[Tried], measure: Measure) -> tuple[Tried, str]:
 
 
 def drift(runs: Sequence[Result], measure: Measure) -> float | None:
-    """Return the change of a measure from the first half of the requests to the second; None without slices."""
+    """Return the change of a measure from the passes before the runs, or else over their halves; None if unknown."""
     from coflash.results.slices import sliced  # needs numpy
 
     known = [one for run in runs if (one := sliced(run.series(), measure.path)) is not None]
+    passes = [one for run in runs if (one := run.workload.get("steady_waf"))]
+    if known and measure is WAF_HOST and len(passes) == len(runs):
+        return change(_mean(runs, measure), sum(passes) / len(passes))
     if not known:
         return None
     middle = len(known[0].above) // 2

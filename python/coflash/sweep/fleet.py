@@ -107,11 +107,6 @@ class Fleet(Finding, Tabular):
                 found.append(design)
         return found
 
-    @cached_property
-    def _places(self) -> list[tuple[int, str]]:
-        """For each point of the sweep the place of its design, and its volume."""
-        return [(self.designs.index(_design(point)), point.values[VOLUME]) for point in self.sweep.points]
-
     @property
     def larger(self) -> tuple[Volume, ...]:
         """The volumes whose device is larger than they need, since the scenario's parts do not fit a smaller one."""
@@ -124,7 +119,8 @@ class Fleet(Finding, Tabular):
             CoflashError: There is no such measure.
         """
         found: list[dict[str, float]] = [{} for _ in self.designs]
-        for (place, name), one in zip(self._places, self.sweep.estimates(measure), strict=True):
+        places = [(self.designs.index(_design(point)), point.values[VOLUME]) for point in self.sweep.points]
+        for (place, name), one in zip(places, self.sweep.estimates(measure), strict=True):
             if one.mean is not None:
                 found[place][name] = one.mean
         return found

@@ -20,9 +20,11 @@ from coflash.scenario import Scenario, flat
 from coflash.sweep.design import Assignment
 from coflash.sweep.memory import flash_bytes
 
+_MARGIN = re.compile(r"\s*margin\s*[>=]+\s*(\d[\d.]*)\s*%?\s*")
 _CONDITION = re.compile(r"\s*([\w.]+)\s*(<=|>=|<|>)\s*(.+?)\s*")
 _PLUS = re.compile(r"\+(?=\s*[A-Za-z])")
 _TERM = re.compile(r"\s*([A-Za-z][\w.]*)\s*\*\s*(\d[\d.]*(?:e-?\d+)?)\s*(?:\$\s*/\s*([A-Za-z]+))?\s*")
+_WRITTEN = ("endurance.tbw_bytes", "endurance.drive_writes_per_day")
 FLASH = "flash.size"
 """The number that is no key: the size of all flash, spare space included."""
 COST = "cost"
@@ -179,8 +181,15 @@ class Condition:
         return self.bound + self.sign * excess * (abs(self.bound) or 1.0)
 
 
-def condition(text: str, cost: str | None = None) -> Condition:
-    """Read a condition; its name may be `cost` where there is one.
+def margin_apart(texts: Sequence[str]) -> tuple[list[str], float]:
+    """Return goals without a margin such as `margin>20%`, and the largest margin as a share; 0 without one."""
+    found = {text: _MARGIN.fullmatch(text) for text in texts}
+    shares = [float(one[1]) / 100 for one in found.values() if one]
+    return [text for text, one in found.items() if one is None], max(shares, default=0.0)
+
+
+def condition(text: str, cost: str | None = None, margin: float = 0.0) -> Condition:
+    """Read a condition; its name may be `cost` where there is one. By the margin more is to be written over the life.
 
     Raises:
         CoflashError: It is not written MEASURE<VALUE, there is no such measure, or the value has another unit.
@@ -205,4 +214,5 @@ def condition(text: str, cost: str | None = None) -> Condition:
         raise CoflashError(msg)
     if not math.isfinite(value[0]):
         raise CoflashError(f"bound {text!r}: a finite number is allowed, such as {called}{sign[0]}2.5")
-    return Condition(f"{called}{sign[0]}{given}", 1 if "<" in sign else -1, value[0], of.value, measure)
+    bound = value[0] * (1 + margin * (measure.path in _WRITTEN))
+    return Condition(f"{called}{sign[0]}{given}", 1 if "<" in sign else -1, bound, of.value, measure)

@@ -17,6 +17,7 @@ from typing import Any
 from coflash._core import CoflashError
 from coflash.measures.measure import MEASURES, WAF_HOST
 from coflash.quantity import counted, parsed, show
+from coflash.results.assumptions import LIFE
 from coflash.results.result import Result
 from coflash.results.why import LATTICES, TIERS, scheme_of
 from coflash.scenario import Scenario, ScenarioLike
@@ -26,7 +27,7 @@ from coflash.sweep.engine import On
 from coflash.sweep.finding import say
 from coflash.sweep.frontier import Frontier, Pair
 from coflash.sweep.generated import traced
-from coflash.sweep.goal import Condition, condition, goals, number
+from coflash.sweep.goal import Condition, condition, goals, margin_apart, number
 from coflash.sweep.memory import flash_bytes
 from coflash.sweep.plan import Point, refusal
 from coflash.sweep.question import Question, estimates, folder_for
@@ -71,7 +72,8 @@ def size(
     Args:
         trace: The trace: paths, or URLs that fsspec knows; or the name of a workload as for
             [`trace.generate`][coflash.trace.generate], such as `"jesd219"`, which is generated into `out`.
-        goal: The bounds, such as `"waf_host<2.5"`, or several.
+        goal: The bounds, such as `"waf_host<2.5"`, or several; `"margin>20%"` holds the others under that much more of
+            rate, data and writes.
         cost: The cost, a sum of keys times their prices; by default 3 $/GiB of cache, and of flash 0.08 $/GiB for TLC,
             and for other cells as much more or less as they have fewer or more bits.
         drive: The scenario of a drive, whose flash is scaled to the trace; by default an example device, which gets as
@@ -90,14 +92,19 @@ def size(
     """
     scenario = Scenario.of(drive)
     cost = cost or prices(scenario)
-    bounds = tuple(condition(text, cost) for text in ([goal] if isinstance(goal, str) else goal))
+    texts, margin = margin_apart([goal] if isinstance(goal, str) else goal)
+    bounds = tuple(condition(text, cost, margin) for text in texts)
     if not bounds or not number(f"cost {cost}").is_known_before:
         msg = f"size: a goal is needed, such as waf_host<2.5, and a cost of keys alone, such as {PRICES}"
         raise CoflashError(msg)
     store = folder_for(out)
     trace, made = traced(trace, store.path, requests, space)
+    if margin:
+        faster = scenario.to_dict()["replay"]["time_scale"] / (1 + margin)
+        scenario = scenario.with_({"replay.time_scale": faster, "precondition.fill": "sequential"})
+        made.append(say("margin", margin=margin))
     question = Question.of(scenario, trace, store, on, progress)
-    return _Sizer(question, trace, bounds, cost, axes_of(over or {}), seeds).run(made)
+    return _Sizer(question, trace, bounds, cost, axes_of(over or {}), seeds, _ROOM * (1 + margin)).run(made)
 
 
 class _Sizer:
@@ -111,6 +118,7 @@ class _Sizer:
         prices: str,
         axes: Sequence[Axis],
         seeds: int,
+        room: float,
     ) -> None:
         self.question, self.goals, self.seeds, self.prices = question, bounds, seeds, prices
         (self.cost,) = goals(None, None, prices)
@@ -122,7 +130,7 @@ class _Sizer:
         if not about.footprint_pages or not about.write.requests:
             msg = "size: the trace writes nothing, or its addresses are too far apart to count: see coflash trace info"
             raise CoflashError(msg)
-        room, given = math.ceil(about.footprint_pages * _ROOM), {axis.key: axis.points() for axis in axes}
+        room, given = math.ceil(about.footprint_pages * room), {axis.key: axis.points() for axis in axes}
         self._change({"workload.remap": "dense", EXPORTED: f"{room * about.page_bytes}B"})
         if hybrid := self.base.to_dict().get("hybrid"):
             # The flash is the cache. It begins empty, so the trace comes twice, and has many periods.
@@ -141,6 +149,8 @@ class _Sizer:
             made += [f"{at * int(page_bytes)}B" for at in takewhile(lambda at: at <= most, pages)]
         self.grid = say("given caches" if self.cache in given else "of pages")
         self.sizes = self._ordered(self.cache, given.get(self.cache, made))
+        # No cache; of flash before disks the most.
+        self.plain = "0B" if self.cache == _CACHE else self.sizes[-1]
         self.axes = [axis for axis in axes if axis.key not in (self.cache, SPARE)]
         self.rests = assignments(self.axes)
 
@@ -201,7 +211,7 @@ class _Sizer:
 
         def problem(keys: Mapping[str, str]) -> str:
             places = [((SPARE, self.spares[column]), *rest) for rest in self.rests for column in self.columns]
-            reasons = [refusal(self.base, (*keys.items(), (self.cache, self._plain), *rest)) for rest in places]
+            reasons = [refusal(self.base, (*keys.items(), (self.cache, self.plain), *rest)) for rest in places]
             return "" if "" in reasons else reasons[-1]
 
         if not (reason := problem({})):
@@ -215,11 +225,6 @@ class _Sizer:
         end = say("smaller parts", sets=sets) if fits else say("longer trace")
         touched = show((self.about.footprint_pages or 0) * self.about.page_bytes, "bytes")
         raise CoflashError(say("too small", touched=touched, drive=self.base.name, reason=reason, end=end))
-
-    @property
-    def _plain(self) -> str:
-        """No cache; of flash before disks the most."""
-        return "0B" if self.cache == _CACHE else self.sizes[-1]
 
     def _ordered(self, key: str, values: Sequence[str]) -> list[str]:
         """Return values of a key, each once and as scenarios show it, the least first."""
@@ -235,12 +240,14 @@ class _Sizer:
         for factor in (_MORE_CHANNELS if self.base.name == DEVICE else (1,)) if span_ns else ():
             self.question = begin
             self._change({"replay.mode": "open", "replay.queue_depth": None, "flash.channels": factor * channels})
-            (ran,) = self._ran([(self._plain, ((SPARE, self.spares[-1]), *self.rests[-1]))])
+            (ran,) = self._ran([(self.plain, ((SPARE, self.spares[-1]), *self.rests[-1]))])
             scale = self.base.to_dict()["replay"]["time_scale"]
             if ran is not None and ran.runs[0].metrics.simulated_ns <= _LATE * span_ns * repeat * scale:
                 return say("at times", more=say("channels", channels=factor * channels) if factor > 1 else "")
         self.question = begin
-        self._change({"replay.mode": "closed"})
+        self._change({"replay.mode": "closed", "replay.time_scale": 1})
+        if any(goal.measure == LIFE for goal in self.goals):
+            raise CoflashError(say("no rate", reason=say("too slow" if span_ns else "no times")))
         return say("as answered", depth=depth, reason=say("too slow" if span_ns else "no times"))
 
     def _searched(self) -> str:

@@ -208,12 +208,7 @@ impl Costs {
         (1.0 - hit_rate) * (destage + write_ns) + hit_rate * hit
     }
 
-    /// Equation 6: C_HY(u, r), the mean cost of a page request.
-    #[must_use]
-    pub fn hybrid_ns(&self, demand: &Demand, partition: Partition) -> f64 {
-        self.divided_ns(demand, partition, self.flash.write_ns(partition.caching))
-    }
-
+    /// Equation 6: C_HY(u, r), the mean cost of a page request where a write of flash has this cost.
     fn divided_ns(&self, demand: &Demand, partition: Partition, write_ns: f64) -> f64 {
         let read = self.read_ns(demand.read_hits.at(partition.read_share()), write_ns);
         let hit_rate = demand.write_hits.at(partition.write_share());

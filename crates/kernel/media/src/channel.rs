@@ -1,9 +1,9 @@
-//! Dies with shared channels: the event queue of flash.
+//! Dies with an unknown future: the event queue of flash.
 //!
 //! An operation holds its die from start to end and the channel for its transfer. A channel is granted in the order of the
-//! dies' requests; events at equal times fire in the order of scheduling. A die has at most one pending event at a time: a
-//! tournament of the dies finds the next. Only events that belong to no die (operations that join a queue, the write buffer)
-//! are in a heap.
+//! dies' requests; events at equal times fire in the order of scheduling. Where nothing else uses its channel, an operation is
+//! one event. A die has at most one pending event at a time: a tournament of the dies finds the next. Only events that belong
+//! to no die (operations that join a queue, the write buffer) are in a heap.
 //!
 //! Dies are first come, first served: an operation that waits for another die holds up those behind it. With superblocks, where
 //! copies go from die to die, a die serves of the operations that may begin the one that was issued first.
@@ -36,9 +36,6 @@ use unended::Unended;
 struct Server {
     channel: u32,
     queue: Queue,
-    /// The phases of the current operation, and its remaining repetitions.
-    phases: Phases,
-    times: u32,
     /// The pending event of the current operation.
     event: (Time, Step),
     /// The total time of operations issued and not ended.
@@ -79,6 +76,8 @@ pub(crate) struct Channels {
     operations: Operations,
     servers: Vec<Server>,
     buses: Vec<Bus>,
+    /// Whether each server has a bus of its own.
+    are_private: bool,
     /// Whether reads overtake, and how many one operation.
     overtaken_max: Option<u32>,
     /// Whether reads suspend operations, and the time that this takes.
@@ -116,8 +115,6 @@ impl Channels {
         let server = |channel| Server {
             channel,
             queue: Queue::default(),
-            phases: Phases::NONE,
-            times: 0,
             event: (Time::ZERO, Step::Start),
             backlog: Duration::ZERO,
         };
@@ -127,6 +124,7 @@ impl Channels {
             operations: Operations::default(),
             servers: channel_of_server.into_iter().map(server).collect(),
             buses: vec![Bus::default(); buses as usize],
+            are_private: buses == servers,
             overtaken_max,
             suspend_overhead,
             serves_ready: false,
@@ -264,7 +262,7 @@ impl Channels {
         match (self.serves_ready || is_urgent, after.known()) {
             (false, _) => {
                 let server = server.expect("it is an operation of a die");
-                self.servers[server as usize].queue.push(issued, id);
+                self.servers[server as usize].queue.insert(issued, id);
                 self.engage(server);
             }
             (true, Some(at)) => self.join_at(id, at),
@@ -301,12 +299,6 @@ impl Channels {
         (next != NONE).then(|| time_of(next))
     }
 
-    /// Whether no event but that of `server` comes now.
-    #[inline(always)]
-    fn is_last_of_now(&self, server: u32) -> bool {
-        time_of(self.events.least_without(server).min(self.next_apart())) > self.now
-    }
-
     /// The key of the next event that belongs to no die, or [`NONE`].
     #[inline(always)]
     fn next_apart(&self) -> u128 {
@@ -335,14 +327,9 @@ impl Channels {
             Step::Start => self.start(server),
             Step::ArrayDone => self.ask_for_bus(server),
             Step::BusDone => {
-                let (channel, finish) = (die.channel, die.phases.finish);
+                let (channel, finish) = (die.channel, self.phases(server).finish);
                 self.pass_bus_on(channel as usize);
-                // An end needs no event if it comes now and no other event does.
-                if finish == Duration::ZERO && self.is_last_of_now(server) {
-                    self.end(server, finished);
-                } else {
-                    self.schedule(finish, server, Step::End);
-                }
+                self.schedule(finish, server, Step::End);
             }
             Step::End => self.end(server, finished),
         }
@@ -367,12 +354,19 @@ impl Channels {
         }
     }
 
-    /// Begin the operation of a die. Without a bus transfer it takes a single event.
+    /// The phases of the current operation of a die.
+    #[inline(always)]
+    fn phases(&self, server: u32) -> Phases {
+        let current = self.servers[server as usize].queue.current;
+        self.operations[current.expect("it does something")].phases
+    }
+
+    /// Begin the operation of a die. Without a transfer over a shared bus it takes a single event.
     #[inline(always)]
     fn start(&mut self, server: u32) {
-        let Phases { array, bus, finish, .. } = self.servers[server as usize].phases;
-        if bus == Duration::ZERO {
-            self.schedule(array + finish, server, Step::End);
+        let Phases { array, bus, finish, .. } = self.phases(server);
+        if self.are_private || bus == Duration::ZERO {
+            self.schedule(array + bus + finish, server, Step::End);
         } else if array == Duration::ZERO {
             self.ask_for_bus(server);
         } else {
@@ -381,6 +375,7 @@ impl Channels {
     }
 
     fn ask_for_bus(&mut self, server: u32) {
+        let transfer = self.phases(server).bus;
         let die = &mut self.servers[server as usize];
         let bus = &mut self.buses[die.channel as usize];
         if bus.taken {
@@ -389,31 +384,32 @@ impl Channels {
             bus.waiting.push_back(server);
         } else {
             bus.taken = true;
-            let transfer = die.phases.bus;
             self.schedule(transfer, server, Step::BusDone);
         }
     }
 
     fn pass_bus_on(&mut self, bus: usize) {
         match self.buses[bus].waiting.pop_front() {
-            Some(next) => self.schedule(self.servers[next as usize].phases.bus, next, Step::BusDone),
+            Some(next) => self.schedule(self.phases(next).bus, next, Step::BusDone),
             None => self.buses[bus].taken = false,
         }
     }
 
     /// End the operation of a die, or repeat it.
+    #[inline(always)]
     fn end(&mut self, server: u32, finished: &mut Vec<Finished>) {
         let die = &mut self.servers[server as usize];
-        die.times -= 1;
-        die.backlog.ns = die.backlog.ns.saturating_sub(die.phases.total.ns);
+        let id = die.queue.current.expect("an operation ends");
+        let operation = &mut self.operations[id];
+        operation.times -= 1;
+        die.backlog.ns = die.backlog.ns.saturating_sub(operation.phases.total.ns);
         let bus = &mut self.buses[die.channel as usize];
-        bus.backlog.ns = bus.backlog.ns.saturating_sub(die.phases.bus.ns);
+        bus.backlog.ns = bus.backlog.ns.saturating_sub(operation.phases.bus.ns);
         self.ended_at = self.now;
-        if die.times > 0 {
+        if operation.times > 0 {
             return self.start(server);
         }
-        let id = die.queue.current.expect("an operation ends");
-        let Operation { awaited, number, target, .. } = self.operations[id];
+        let Operation { awaited, number, target, .. } = *operation;
         if target.is_some() {
             self.program_copy(id);
         } else {
@@ -451,15 +447,16 @@ impl Channels {
                 }
             }
             Follower::Both(one, other) => {
-                for next in [one, other] {
-                    self.go_on(Follower::Operation(next, 0), at, finished);
-                }
+                [one, other].into_iter().for_each(|next| self.keep(next, at, finished));
             }
             Follower::Room(ns) => self.drained(at + Duration { ns }),
             Follower::Copied => {
                 if let Some(copy) = self.copies.give() {
                     self.copies.next().into_iter().for_each(|&next| self.operations.prefetch(next));
-                    self.keep(copy, at, finished);
+                    match self.operations[copy].server {
+                        Some(_) => self.join_at(copy, at),
+                        None => self.keep(copy, at, finished),
+                    }
                 }
             }
             Follower::Told(tag, ns) => finished.push(Finished { tag, at: at + Duration { ns } }),
@@ -467,20 +464,18 @@ impl Channels {
     }
 
     /// Begin the next operation of a die, or schedule its start if its time is known.
+    #[inline(always)]
     fn engage(&mut self, server: u32) {
         let die = &mut self.servers[server as usize];
-        let (None, Some(next)) = (die.queue.current, die.queue.next()) else {
-            return;
-        };
-        let operation = &mut self.operations[next];
+        let Some(next) = die.queue.next() else { return };
+        let operation = &mut self.operations[next.0];
         if let Some(ready) = operation.ready {
             if let (Some(row), None) = (operation.row, operation.target) {
                 operation.row = None;
                 let finish = self.rows[row as usize].pop_front().expect("as many as there are programs");
                 operation.phases = Phases::new(operation.phases.array, operation.phases.bus, finish);
             }
-            die.queue.begin(operation.is_urgent);
-            (die.phases, die.times) = (operation.phases, operation.times);
+            die.queue.begin(next, operation.is_urgent);
             if ready <= self.now {
                 self.start(server);
             } else {

@@ -1,10 +1,9 @@
 //! The timeline: simulated flash, represented by the times at which dies and channels are busy.
 //!
-//! Each die (each plane, where planes overlap) serves its operations first come, first served. With private
-//! channels the end of an operation is known at its issue, so the state of a die is one number and there is
-//! no event queue. With shared channels, superblocks, read priority or a write buffer, the order of operations becomes
-//! known only as time advances: they wait in the queues of [`crate::channel`], and a [`When`] may be relative
-//! to the end of an operation. Levels see no difference.
+//! Each die (each plane, where planes overlap) serves its operations first come, first served. With private channels the end of
+//! an operation is known at its issue, so the state of a die is one number and there is no event queue. With shared channels,
+//! superblocks, read priority or a write buffer, the order of operations becomes known only as time advances: they wait in the
+//! queues of [`crate::channel`], and a [`When`] may be relative to the end of an operation. Levels see no difference.
 
 mod measures;
 mod recording;
@@ -80,7 +79,7 @@ pub struct Timeline {
     stripe: Vec<u32>,
     /// The blocks of each of these planes that are erased together.
     stripe_blocks: u32,
-    /// The number of erases of blocks up to the last one of each superblock.
+    /// The first group of erases after the last one of each superblock.
     erased: Vec<u64>,
     timing: Timing,
     costs: Costs,
@@ -424,7 +423,9 @@ impl Flash for Timeline {
             let program = self.drawn(program);
             let erases = self.erased[self.erase_unit(to)];
             let steps = [(source, &read), (target, &program)];
-            self.servers.copy_across(steps, self.row(to), cause, after, erases)
+            self.servers.count(&read, cause);
+            self.servers.count(&program, cause);
+            When::end_of(self.servers.channels.copy_across(steps, self.row(to), after, erases))
         } else {
             let mut phases = self.copy_costs(from, to, oob.mode);
             if self.pages_differ() {
@@ -433,11 +434,12 @@ impl Flash for Timeline {
             self.operations.transfers_pages += if phases.bus == Duration::ZERO { 0 } else { 2 };
             let phases = self.drawn(phases);
             let after = self.once_erased(to, after);
-            self.servers.issue_into(target, &phases, self.row(to), cause, after)
+            let done = self.servers.issue_into(target, &phases, self.row(to), cause, after);
+            if !self.erased.is_empty() {
+                self.servers.note(done, Awaited::Copy);
+            }
+            done
         };
-        if !self.erased.is_empty() {
-            self.servers.note(done, Awaited::Copy);
-        }
         self.record(after, done, || {
             let operation = FlashOperation::new(OperationKind::Copy, to, cause);
             FlashOperation { from: Some(from), lpn: oob.lpn, ..operation }
@@ -445,8 +447,7 @@ impl Flash for Timeline {
         Ok(done)
     }
 
-    /// Without striping, and with equal pages and programs, every copy between two blocks takes the same time. A recorder
-    /// gets each copy.
+    /// With equal pages and programs the copies of a run are looked up and counted at once. A recorder gets each.
     fn copy_run(
         &mut self,
         run: Run,
@@ -456,18 +457,20 @@ impl Flash for Timeline {
     ) -> (u32, Result<(), Infallible>) {
         let pages = run.pages.count_ones();
         let is_each_apart = self.pages_differ() || self.program_times.is_some() || self.recording.is_some();
-        if !self.erased.is_empty() || is_each_apart {
+        if is_each_apart {
             for (number, (from, to)) in (0..).zip(run.copies()) {
                 let Ok(_) = self.copy(from, to, oob(number, from), cause, after);
             }
-            return (pages, Ok(()));
+        } else if !self.erased.is_empty() {
+            self.copy_striped(run, oob(0, run.first), cause, after);
+        } else {
+            let phases = self.copy_costs(run.first, run.to, oob(0, run.first).mode);
+            let count = u64::from(pages);
+            self.operations.reads_pages += count;
+            self.operations.programs_pages += count;
+            self.operations.transfers_pages += if phases.bus == Duration::ZERO { 0 } else { 2 * count };
+            self.servers.issue_run(self.server_of(run.to), &phases, pages, cause, after);
         }
-        let phases = self.copy_costs(run.first, run.to, oob(0, run.first).mode);
-        let count = u64::from(pages);
-        self.operations.reads_pages += count;
-        self.operations.programs_pages += count;
-        self.operations.transfers_pages += if phases.bus == Duration::ZERO { 0 } else { 2 * count };
-        self.servers.issue_run(self.server_of(run.to), &phases, pages, cause, after);
         (pages, Ok(()))
     }
 
@@ -489,8 +492,7 @@ impl Flash for Timeline {
 
     fn await_programs(&mut self, parts: &mut Vec<When>) {
         if self.servers.by_events {
-            let channels = &mut self.servers.channels;
-            parts.extend(channels.all_ended(Awaited::Program, channels.noted(Awaited::Program)));
+            parts.extend(self.servers.channels.all_ended(Awaited::Program, None));
         } else {
             parts.push(When::at(self.servers.programmed_at));
         }
@@ -542,10 +544,32 @@ impl Timeline {
         has_rows.then(|| self.erase_unit(page) * self.servers.free_at.len() + self.server_of(page))
     }
 
+    /// Copy pages of superblocks, where pages and programs are equal: what is equal for all is looked up and counted once.
+    fn copy_striped(&mut self, run: Run, oob: Oob, cause: Cause, after: When) {
+        let costs = self.costs_of(run.to);
+        let (read, program) = (costs.read, costs.into[oob.mode as usize].program);
+        let erases = self.erased[self.erase_unit(run.to)];
+        let mut across = 0;
+        for (from, to) in run.copies() {
+            let (source, target) = (self.server_of(from), self.server_of(to));
+            if source == target {
+                let Ok(_) = self.copy(from, to, oob, cause, after);
+            } else {
+                self.servers.channels.copy_across([(source, &read), (target, &program)], None, after, erases);
+                across += 1;
+            }
+        }
+        self.operations.reads_pages += across;
+        self.operations.programs_pages += across;
+        self.operations.transfers_pages += 2 * across;
+        self.servers.count(&read.many(across), cause);
+        self.servers.count(&program.many(across), cause);
+    }
+
     /// The end of the erase of the superblock of a page, if it is under way.
     fn erase_of(&mut self, page: Ppn) -> Option<When> {
         let number = *self.erased.get(self.erase_unit(page))?;
-        self.servers.channels.all_ended(Awaited::Erase, number)
+        self.servers.channels.all_ended(Awaited::Erase, Some(number))
     }
 
     /// The moment at which the page of a superblock is erased, and not before `after`.
@@ -560,8 +584,7 @@ impl Timeline {
     /// Erase the blocks of a superblock, the first one of every plane first, after all that was issued before.
     fn erase_superblock(&mut self, unit: usize, cause: Cause, mut after: When) -> When {
         for kind in [Awaited::Read, Awaited::Program, Awaited::Copy] {
-            let channels = &mut self.servers.channels;
-            let ended = channels.all_ended(kind, channels.noted(kind));
+            let ended = self.servers.channels.all_ended(kind, None);
             after = ended.map_or(after, |ended| self.both(after, ended));
         }
         let mut done = None;
@@ -569,10 +592,7 @@ impl Timeline {
             let server = self.stripe[(block % self.stripe_planes) as usize] as usize;
             let erased = self.servers.issue(server, &self.costs.erase, cause, after);
             self.servers.note(erased, Awaited::Erase);
-            done = Some(match done {
-                None => erased,
-                Some(before) => self.both(before, erased),
-            });
+            done = Some(done.map_or(erased, |before| self.both(before, erased)));
         }
         self.erased[unit] = self.servers.channels.noted(Awaited::Erase);
         done.expect("a device has planes")

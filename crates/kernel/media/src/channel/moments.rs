@@ -16,7 +16,7 @@ impl Channels {
         self.both(after, When::end_of(promise))
     }
 
-    /// Copy a page from one die to another: its read begins when there is room for the page in the controller, its program when
+    /// Copy a page from one die to another, awaited with others: its read begins when there is room for the page in the controller, its program when
     /// the page is there and the first `erases` have ended. Returns the end of the program.
     pub(crate) fn copy_across(
         &mut self,
@@ -26,9 +26,10 @@ impl Channels {
         erases: u64,
     ) -> OpId {
         let Operation { server: target, phases: program, row, .. } = self.program(target, program, row);
-        self.operations.prefetch_vacant();
         let read = self.operation(source, read, 1);
-        let copy = Operation { target, program, row, erases, follower: Follower::Copied, ..read };
+        let (awaited, number) = (Some(Awaited::Copy), self.unended[Awaited::Copy as usize].add());
+        let follower = Follower::Copied;
+        let copy = Operation { target, program, row, erases, awaited, number, follower, ..read };
         if self.copies.take() {
             self.begin(copy, after)
         } else if let Some(ready) = after.known() {
@@ -48,7 +49,7 @@ impl Channels {
     pub(super) fn program_copy(&mut self, id: OpId) {
         let copy = &mut self.operations[id];
         (copy.server, copy.phases) = (copy.target.take(), copy.program);
-        (copy.issued, copy.ready, copy.overtaken) = (copy.issued - 1, None, 0);
+        (copy.issued, copy.ready, copy.overtaken, copy.times) = (copy.issued - 1, None, 0, 1);
         self.join_at(id, self.now + self.decode);
     }
 
@@ -60,13 +61,14 @@ impl Channels {
         (operation.awaited, operation.number) = (Some(awaited), number);
     }
 
-    /// The number of operations of a kind so far.
-    pub(crate) fn noted(&self, awaited: Awaited) -> u64 {
+    /// The number of the group of the next operation of a kind, in which none of those so far is.
+    pub(crate) fn noted(&mut self, awaited: Awaited) -> u64 {
         self.unended[awaited as usize].next()
     }
 
-    /// The end of the last one among the first operations of a kind; `None` if all of them have ended.
-    pub(crate) fn all_ended(&mut self, awaited: Awaited, first: u64) -> Option<When> {
+    /// The end of the last operation of a kind so far, or of the groups before one; `None` if all of them have ended.
+    pub(crate) fn all_ended(&mut self, awaited: Awaited, before: Option<u64>) -> Option<When> {
+        let first = before.unwrap_or_else(|| self.noted(awaited));
         if self.unended[awaited as usize].is_over(first) {
             return None;
         }
@@ -122,7 +124,7 @@ impl Channels {
             }
         }
         let ready = one.known().or(other.known());
-        let id = self.operations.add(Operation::on(None, Phases::NONE, ready));
+        let id = self.operations.add(Operation::on(None, Phases::default(), ready));
         for When { op, ns } in [one, other] {
             if let Some(op) = op {
                 self.operations.follow(op, Follower::Operation(id, ns));

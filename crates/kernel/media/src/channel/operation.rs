@@ -19,11 +19,13 @@ pub(crate) struct Phases {
 }
 
 impl Phases {
-    pub(super) const NONE: Self =
-        Self { array: Duration::ZERO, bus: Duration::ZERO, finish: Duration::ZERO, total: Duration::ZERO };
-
     pub(crate) fn new(array: Duration, bus: Duration, finish: Duration) -> Self {
         Self { array, bus, finish, total: array + bus + finish }
+    }
+
+    /// These phases many times, where only the time on the bus and the total count.
+    pub(crate) fn many(&self, times: u64) -> Self {
+        Self { bus: self.bus * times, total: self.total * times, ..*self }
     }
 }
 
@@ -64,10 +66,10 @@ pub(super) struct Operation {
     pub(super) row: Option<u32>,
     /// Its number in the order of issue.
     pub(super) issued: u64,
-    /// The kind of operations with which it may be awaited, and its number among them.
+    /// The kind of operations with which it may be awaited, and its group among them.
     pub(super) awaited: Option<Awaited>,
     pub(super) number: u64,
-    /// The number of erases, from the first on, that must have ended before it joins the queue of its die.
+    /// The first group of erases that need not have ended before it joins the queue of its die.
     pub(super) erases: u64,
     /// Whether it goes before operations that are not urgent.
     pub(super) is_urgent: bool,
@@ -103,20 +105,13 @@ impl Operations {
 
     #[cold]
     fn grow(&mut self) -> OpId {
-        self.table.push(Operation::on(None, Phases::NONE, None));
+        self.table.push(Operation::default());
         OpId::from_index(self.table.len() - 1)
     }
 
     /// Ask for the memory of an operation.
     pub(super) fn prefetch(&self, id: OpId) {
         prefetch(&self.table, id.index());
-    }
-
-    /// Ask for the memory of an operation that is added soon.
-    pub(super) fn prefetch_vacant(&self) {
-        if let [.., soon, _, _, _, _, _, _, _] = self.vacant[..] {
-            prefetch(&self.table, soon.index());
-        }
     }
 
     /// Forget an operation that has ended.
@@ -128,7 +123,7 @@ impl Operations {
     /// Add an operation that is ended from outside.
     pub(super) fn promise(&mut self) -> OpId {
         // Equivalent to an operation that follows two others, the first already ended.
-        self.add(Operation::on(None, Phases::NONE, Some(Time::ZERO)))
+        self.add(Operation::on(None, Phases::default(), Some(Time::ZERO)))
     }
 
     /// Let `follower` wait for the end of an operation, after others that wait for it.

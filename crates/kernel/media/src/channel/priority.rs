@@ -15,6 +15,7 @@ impl Channels {
         self.begin(read, after)
     }
 
+    #[inline(never)]
     pub(super) fn join_at(&mut self, id: OpId, at: Time) {
         let erased = &mut self.unended[Awaited::Erase as usize];
         let Operation { ready, erases, issued, target, .. } = &mut self.operations[id];
@@ -30,8 +31,9 @@ impl Channels {
     }
 
     /// Put an operation that may begin into the queue of its die.
+    #[inline(always)]
     pub(super) fn join(&mut self, id: OpId) {
-        let Operation { server, is_urgent, issued, .. } = self.operations[id];
+        let Operation { server, is_urgent, issued, target, .. } = self.operations[id];
         let server = server.expect("only operations of dies join");
         if is_urgent {
             self.make_way(server, id);
@@ -40,6 +42,8 @@ impl Channels {
         let queue = &mut servers[server as usize].queue;
         if is_urgent {
             queue.overtake(id, overtaken_max.unwrap_or(0), *now, operations);
+        } else if target.is_some() && overtaken_max.is_none() {
+            queue.line_up(issued, id);
         } else {
             queue.insert(issued, id);
         }
@@ -50,21 +54,22 @@ impl Channels {
     fn make_way(&mut self, server: u32, urgent: OpId) {
         let die = &mut self.servers[server as usize];
         let (at, step) = die.event;
-        let Some(current) = die.queue.current else {
-            return;
-        };
+        let Some(current) = die.queue.current else { return };
         let current = &mut self.operations[current];
         // It would be suspended in vain while another one must go first.
         let overhead = self
             .suspend_overhead
-            .filter(|_| current.overtaken < self.overtaken_max.unwrap_or(0) && !die.queue.is_held());
+            .filter(|_| current.overtaken < self.overtaken_max.unwrap_or(0) && die.queue.held == 0);
+        let Phases { array, bus, finish, .. } = current.phases;
+        // A transfer is not suspended, nor what comes before it.
+        let suspendable = if bus == Duration::ZERO { array + finish } else { finish };
         match step {
             _ if current.is_urgent => {}
             Step::Start => {
                 die.queue.put_back(current.issued, false);
                 self.events.set(server, NONE);
             }
-            Step::End if overhead.is_some() && at > self.now => {
+            Step::End if overhead.is_some() && at > self.now && at <= self.now + suspendable => {
                 let rest = at.since(self.now);
                 // The total stays: it is subtracted from the backlog at the end.
                 current.phases =

@@ -78,13 +78,11 @@ impl Servers {
         cause: Cause,
         after: When,
     ) {
-        let times = |span: Duration| span * u64::from(count);
-        let all = Phases { bus: times(phases.bus), total: times(phases.total), ..*phases };
         if self.by_events {
-            self.count(&all, cause);
+            self.count(&phases.many(count.into()), cause);
             self.channels.issue_run(server, phases, count, after);
         } else {
-            self.issue(server, &all, cause, after);
+            self.issue(server, &phases.many(count.into()), cause, after);
         }
     }
 
@@ -97,19 +95,6 @@ impl Servers {
         } else {
             self.issue(server, phases, cause, after)
         }
-    }
-
-    /// As `issue`, for a copy from one server to another, which needs events ([`Channels::copy_across`]).
-    pub(super) fn copy_across(
-        &mut self,
-        steps: [(usize, &Phases); 2],
-        row: Option<usize>,
-        cause: Cause,
-        after: When,
-        erases: u64,
-    ) -> When {
-        steps.into_iter().for_each(|(_, phases)| self.count(phases, cause));
-        When::end_of(self.channels.copy_across(steps, row, after, erases))
     }
 
     /// Let the last issued operation be awaited with others of a kind. Needs events.

@@ -4,11 +4,11 @@ use super::*;
 use coflash_base::RandomStream;
 use coflash_base::seed::{RngExt, Seed};
 
-/// What a die does: the spans of its phases, and what follows.
+/// What a die does, in which span, and what follows.
 #[derive(Clone, Debug)]
 struct Task {
     die: usize,
-    spans: [u64; 3],
+    span: u64,
     issued: u64,
     ready: u64,
     /// The program of the page that it reads.
@@ -21,8 +21,8 @@ struct Task {
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Join(usize),
-    /// The end of a phase of a die: the array, the bus, all.
-    Phase(usize, u32),
+    /// The end of what a die does.
+    End(usize),
 }
 
 #[derive(Default)]
@@ -41,10 +41,9 @@ struct Model {
 
 impl Model {
     fn task(&mut self, die: usize, phases: &Phases, ready: u64) -> usize {
-        let Phases { array, bus, finish, .. } = *phases;
-        let (spans, issued) = ([array.ns, bus.ns, finish.ns], self.tasks.len() as u64);
+        let (span, issued) = (phases.total.ns, self.tasks.len() as u64);
         let (program, gives_room, tag) = (None, false, None);
-        self.tasks.push(Task { die, spans, issued, ready, program, gives_room, tag });
+        self.tasks.push(Task { die, span, issued, ready, program, gives_room, tag });
         self.tasks.len() - 1
     }
 
@@ -83,11 +82,7 @@ impl Model {
         if let (Some(task), None) = (first, self.current[die]) {
             self.queues[die].retain(|&other| other != task);
             self.current[die] = Some(task);
-            match self.tasks[task].spans {
-                [array, 0, finish] => self.schedule(array + finish, Event::Phase(die, 2)),
-                [0, bus, _] => self.schedule(bus, Event::Phase(die, 1)),
-                [array, ..] => self.schedule(array, Event::Phase(die, 0)),
-            }
+            self.schedule(self.tasks[task].span, Event::End(die));
         }
     }
 
@@ -99,11 +94,7 @@ impl Model {
             self.now = at;
             match event {
                 Event::Join(task) => self.join_at(task, at),
-                Event::Phase(die, 2) => self.end(die),
-                Event::Phase(die, phase) => {
-                    let task = self.current[die].expect("it does something");
-                    self.schedule(self.tasks[task].spans[phase as usize + 1], Event::Phase(die, phase + 1));
-                }
+                Event::End(die) => self.end(die),
             }
         }
         self.now = until;
