@@ -1,9 +1,10 @@
 """Write docs/reviewers.md: the command of each exhibit, what it takes, and the badges of artifacts; and held.json.
 
 With --check, write nothing and fail if the page is stale. With --measure, carry a command out first and keep what it
-took:
+took and, of a paper, what holds; with --from, keep what holds on a page that such a command has made:
 
     python scripts/reviewers.py --measure "coflash study handles --scale quick"
+    python scripts/reviewers.py --from results/reproduce/cdm-quick/cdm.md
 
 The numbers of runs and requests are those of the published pages; processor time, memory and disk are in
 reviewers.json.
@@ -40,7 +41,7 @@ DOCS = ROOT / "docs"
 PAGE = DOCS / "reviewers.md"
 MEASURED = Path(__file__).with_suffix(".json")
 HELD = Path(reproduction.__file__).with_name("held.json")
-"""What holds on the published pages: a command that reproduces a paper says which of it is lost."""
+"""What holds at the scales of papers: a command that reproduces a paper says which of it is lost."""
 _WRITTEN_BY = re.compile(r"<!-- Written by `(coflash [^`]+)`")
 _RUNS = re.compile(r": ([\d,]+) runs(?:, ([\d,]+) requests)?")
 _HEAD = """\
@@ -53,9 +54,11 @@ Every command works from an installed wheel or from this repository ([installing
 and repeats no run that is in its folder (`--out`). The same command gives the same numbers on every machine
 ([what stays the same](stability.md)). A quick run comes first: it goes the whole way on smaller devices.
 
-The last line of `coflash reproduce` says how many statements hold, and how many do on the published page. It ends with
-the exit code 1 if one of these is lost, and with 130 at Control-C. `--figure figure-6` makes one figure with the runs
-that it needs, and `--figure list` lists them.
+The last line of `coflash reproduce` says how many statements hold, and how many did at this scale, if that is recorded.
+It ends with the exit code 1 if one of these does not hold or is not there, and with 130 at Control-C. Recorded are:
+{recorded}.
+
+`--figure figure-6` makes one figure with the runs that it needs, and `--figure list` lists them.
 
 ## Badges
 
@@ -181,15 +184,18 @@ def verdicts(text: str) -> dict[str, Counter[str]]:
     return found
 
 
+def holding(page: str) -> list[str]:
+    """Return the statements that hold on a page."""
+    rows = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in page.splitlines())
+    return [": ".join(cells[:2]) for cells in rows if len(cells) == 6 and cells[-1] in (HOLDS, DIRECTION)]
+
+
 def held() -> dict[str, dict[str, list[str]]]:
-    """Return the statements that hold on the published page of each paper, by the scale of the page."""
-    record = {}
+    """Return the statements that hold at each scale of each paper: on its published page, and as measured."""
+    record: dict[str, dict[str, list[str]]] = json.loads(HELD.read_text("utf-8"))
     for name in PAPERS:
         made = published()[name]
-        lines = (DOCS / made.page).read_text("utf-8").splitlines()
-        rows = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in lines)
-        names = [": ".join(cells[:2]) for cells in rows if len(cells) == 6 and cells[-1] in (HOLDS, DIRECTION)]
-        record[name] = {made.text.rpartition(" ")[2]: names}
+        record[name][made.text.rpartition(" ")[2]] = holding((DOCS / made.page).read_text("utf-8"))
     return record
 
 
@@ -210,7 +216,8 @@ def page() -> str:
     """Write the page."""
     pages, measured = published(), json.loads(MEASURED.read_text("utf-8"))
     columns = ["command", "page", "runs", "requests", "processor time", "memory", "disk"]
-    text = [_HEAD + "\n".join(map(row, _CONDITIONS)), "\n## Commands\n"]
+    recorded = "; ".join(f"{name} {', '.join(sorted(scales))}" for name, scales in held().items())
+    text = [_HEAD.format(recorded=recorded) + "\n".join(map(row, _CONDITIONS)), "\n## Commands\n"]
     text += [row(columns), "|---|---|---:|---:|---:|---:|---:|"]
     text += [command.row(measured["commands"]) for command in commands(pages)]
     dates = sorted({each["date"] for each in measured["commands"].values()})
@@ -230,6 +237,16 @@ def page() -> str:
     return "\n".join(text)
 
 
+def keep(made: Path) -> None:
+    """Keep what holds on a page, if it is that of a paper."""
+    text = made.read_text("utf-8")
+    command = _WRITTEN_BY.search(text)
+    if command and (named := re.fullmatch(r"coflash reproduce (\S+) --scale (\S+)", command[1])):
+        record = json.loads(HELD.read_text("utf-8"))
+        record[named[1]][named[2]] = holding(text)
+        HELD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
 def measure(command: str) -> dict[str, Any]:
     """Carry a command out in an empty folder, and return what it took."""
     with tempfile.TemporaryDirectory() as out:
@@ -244,6 +261,7 @@ def measure(command: str) -> dict[str, Any]:
             most = max(most, memory(whole))
         files = [file for file in Path(out).rglob("*") if file.is_file()]
         (made,) = [file for file in files if file.suffix == ".md" and file.parent == Path(out)]
+        keep(made)
         runs, requests = _RUNS.search(made.read_text("utf-8").partition("made this page")[2]).groups()  # type: ignore[union-attr]
         return {
             "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
@@ -274,7 +292,12 @@ def main() -> int:
     parser.add_argument(
         "--measure", metavar="COMMAND", action="append", default=[], help="carry this command out first"
     )
+    parser.add_argument(
+        "--from", dest="made", metavar="PAGE", type=Path, action="append", default=[], help="keep what holds on it"
+    )
     options = parser.parse_args()
+    for made in options.made:
+        keep(made)
     for command in options.measure:
         took = measure(command)
         measured = json.loads(MEASURED.read_text("utf-8"))

@@ -12,14 +12,15 @@ A [`Claim`][coflash_reproduce.claim.Claim] can fail. Its kind says how our numbe
 
 The computation of ours returns None where the runs have nothing that could refute the statement, such as refreshes
 where none can fall due: it says nothing. `INPUT` marks a number for which something unknown was chosen: it is shown
-with whether it was met, and not counted. `READING` marks another reading of a number that is counted already: it is on
-a page of its own.
+with whether it was met, and not counted. `PREDICTION` marks a number that was predicted here before the measured one
+was looked at: no statement of the paper, and counted apart. `READING` marks another reading of a number that is counted
+already: it is on a page of its own.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -35,7 +36,7 @@ FALLS, RISES = -1.0, 1.0
 HOLDS, REFUTED = "holds", "refuted"
 DIRECTION, FAILS, NOTHING = "direction holds", "does not hold", "says nothing"
 STEP = "a step off"
-INPUT, READING = "input", "another reading"
+INPUT, READING, PREDICTION = "input", "another reading", "prediction"
 COUNTED = {HOLDS: "of these hold", DIRECTION: "in their direction only", STEP: "are a step off", FAILS: "do not"}
 """The verdicts on statements that the runs could refute, as a sentence counts them."""
 
@@ -76,7 +77,7 @@ class Claim:
     step: float = 0.0
     """The distance of the places of which the number is one; 0 if it may have any value."""
     aside: str = ""
-    """Why it is not counted: `INPUT` or `READING`."""
+    """Why it is not counted: `INPUT`, `PREDICTION` or `READING`."""
 
     def verdict(self, ours: Sequence[float]) -> str:
         """Say whether it holds."""
@@ -127,6 +128,8 @@ class Paper(Investigation):
     """A paper; its sections "source", "idea" and "open questions" say what it is and what it leaves open."""
 
     claims: tuple[Claim, ...]
+    needs: Mapping[str, tuple[str, ...]]
+    """The experiments that each exhibit and the claims on it need, by names or patterns."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,8 @@ class Judged:
         told = self.claim.verdict(self.ours)
         if self.claim.aside == INPUT and told not in (HOLDS, DIRECTION, NOTHING):
             return f"{INPUT}, missed"
+        if self.claim.aside == PREDICTION:
+            return f"{PREDICTION}, {told}"
         return self.claim.aside or told
 
     @property
@@ -176,20 +181,20 @@ def judge(claims: Iterable[Claim], runs: Runs) -> list[Judged]:
 
 
 def lost(found: Sequence[Judged], before: Collection[str]) -> list[str]:
-    """Return the statements that held before, by their names, and do not now."""
-    return [one.name for one in found if one.name in before and one.verdict == FAILS]
+    """Return the statements that held before, by their names, and do not hold now, or are not judged at all."""
+    return sorted(set(before) - {one.name for one in found if one.verdict in (HOLDS, DIRECTION)})
 
 
 def tally(found: Sequence[Judged], before: Collection[str] | None) -> str:
     """Say how many statements hold, of those that could be refuted, and how many did before, if that is known."""
     verdicts = [one.verdict for one in found if one.verdict in COUNTED]
-    was = "no record of this scale" if before is None else f"was {sum(one.name in before for one in found)}"
+    was = "no record of this scale" if before is None else f"was {len(before)}"
     return f"{verdicts.count(HOLDS) + verdicts.count(DIRECTION)} of {len(verdicts)} hold ({was})"
 
 
 def counts(found: Sequence[Judged]) -> Grid:
     """Count the statements of each kind by their verdicts."""
-    verdicts: tuple[str, ...] = (*COUNTED, NOTHING, INPUT, READING)
+    verdicts: tuple[str, ...] = (*COUNTED, NOTHING, INPUT, PREDICTION, READING)
     counted = Counter((one.claim.kind.value, one.claim.aside or one.verdict) for one in found)
     counted.update(("all", one.claim.aside or one.verdict) for one in found)
     verdicts = tuple(verdict for verdict in verdicts if counted["all", verdict])

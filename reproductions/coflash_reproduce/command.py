@@ -36,7 +36,7 @@ def reproduce(
 ) -> None:
     """Run a paper's experiments and put its numbers beside ours; runs that are in the folder are not repeated.
 
-    Exit status 1 means that a statement is lost: it holds on the published page of this scale, and not in these runs.
+    Exit status 1 means that a statement is lost: it is known to hold at this scale, and does not in these runs.
 
     Options:
         paper: `PAPER` Which paper: cdm, shadowgc, opfcl, warp.
@@ -92,7 +92,7 @@ def _carry_out(
     )
     gone = lost(done.judged, done.before or ()) if kind == "paper" else []
     if gone:
-        errors().print(f"held on the published page, and not now: {'; '.join(gone)}", markup=False, soft_wrap=True)
+        errors().print(f"held at this scale before, and not now: {'; '.join(gone)}", markup=False, soft_wrap=True)
     if quiet and not gone:
         return
     output().print(done.answer.replace("**", ""), markup=False, highlight=False)

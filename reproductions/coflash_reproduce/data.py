@@ -21,9 +21,9 @@ def csv_beside(module: str, name: str) -> list[dict[str, str]]:
 
 
 def held(paper: str, scale: str) -> frozenset[str] | None:
-    """Return the statements that hold on the published page of a paper; None if that is of another scale.
+    """Return the statements that are known to hold at a scale of a paper; None if none is recorded.
 
-    `make generate` writes them from the pages.
+    `scripts/reviewers.py` writes them: from the published pages, and of other scales with `--measure`.
     """
     known = json.loads(Path(__file__).with_name("held.json").read_text("utf-8")).get(paper, {})
     return frozenset(known[scale]) if scale in known else None

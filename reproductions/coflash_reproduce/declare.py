@@ -10,8 +10,9 @@ A block of code in a section of the text (`text`) is one of these:
 - `sql numbers` gives a row with the numbers of the section "answer", by the names of the columns;
 - `toml figure` describes a figure, `toml bars` bars beside or upon each other, `toml cells` a map.
 
-`claims.toml` has the paper's numbers in the table `paper`, and a table `claims` for each statement: the fields of
-`Claim`, of which `ours` is a query. `each` has lists of values for names in braces: a statement for each combination.
+`claims.toml` has the paper's numbers in the table `paper`; in the table `runs` the experiments that an exhibit and the
+claims on it need, by names, patterns or constants; and a table `claims` for each statement: the fields of `Claim`, of
+which `ours` is a query. `each` has lists of values for names in braces: a statement for each combination.
 """
 
 from __future__ import annotations
@@ -61,15 +62,19 @@ def paper(
         pictures: What draws an exhibit that is no measure over an axis.
         tables: What makes a table that is no query.
     """
-    constants = {**toml_beside(module, "claims.toml")["paper"], **vars(workloads), **vars(functions)}
+    stated = toml_beside(module, "claims.toml")
+    constants = {**stated["paper"], **vars(workloads), **vars(functions)}
     queries = Queries(Text.beside(module, constants), constants, functions_of(vars(functions)))
+    exhibits = _exhibits(queries, pictures, tables)
+    own = {one.name: one.experiments for one in exhibits if isinstance(one, Figure)}
     return Paper(
         name=Path(module).parent.name,
         text=queries.text,
         experiments=workloads.experiments,
-        exhibits=_exhibits(queries, pictures, tables),
-        claims=tuple(_claims(queries, module)),
+        exhibits=exhibits,
+        claims=tuple(_claims(queries, stated["claims"])),
         queries=queries,
+        needs=own | {name: tuple(_names(queries, words)) for name, words in stated["runs"].items()},
     )
 
 
@@ -199,9 +204,15 @@ def _tested(queries: Queries, query: str, runs: Runs) -> Finding:
     return Finding(all(row[0] for row in rows), "; ".join(row[1] for row in rows))
 
 
-def _claims(queries: Queries, module: str) -> Iterator[Claim]:
-    """Yield the claims of the file beside a module; of those for several values one for each combination."""
-    for claim in toml_beside(module, "claims.toml")["claims"]:
+def _names(queries: Queries, words: list[str]) -> Iterator[str]:
+    """Yield names and patterns, and those that constants stand for."""
+    for names in map(queries.constant, words):
+        yield from [names] if isinstance(names, str) else names
+
+
+def _claims(queries: Queries, stated: list[dict[str, Any]]) -> Iterator[Claim]:
+    """Yield the claims; of those for several values one for each combination."""
+    for claim in stated:
         for chosen in product(*claim.pop("each", [])):
             yield _claim(queries, claim | {key: value for values in chosen for key, value in values.items()})
 

@@ -2,7 +2,8 @@
 
 All of it comes from the cells of the judged statements, as the page shows them: a page whose verdicts change opens with
 another sentence. The text names the statement that answers its question: a study as the title of its section "answer",
-by the name of the hypothesis; a paper as that of its section "idea", by what the statement is about.
+by the name of the hypothesis; a paper as that of its section "idea", by what the statement is about. It may name the
+picture, too, as the title of a section "picture".
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from coflash_reproduce.claim import COUNTED, DIRECTION, FAILS, HOLDS, INPUT, REFUTED, STEP, Paper
+from coflash_reproduce.claim import COUNTED, DIRECTION, FAILS, HOLDS, INPUT, PREDICTION, REFUTED, STEP, Paper
 from coflash_reproduce.output import SHOWN
 from coflash_reproduce.paper import Exhibit
 from coflash_reproduce.study import Study
@@ -47,6 +48,8 @@ def answer(of: Paper | Study, rows: Rows) -> str:
         told.setdefault(paper, []).append(f"{what.removeprefix(about).lstrip(', ')} {here} ({verdict})".lstrip())
     numbers = "; ".join(f"in the paper {paper}, here {', '.join(each)}" for paper, each in told.items())
     beside = f"; {about}: {numbers}" if told else ""
+    if predicted := [verdict for verdict in verdicts if verdict.startswith(PREDICTION)]:
+        beside += f"; of {len(predicted)} predictions of ours {predicted.count(f'{PREDICTION}, {HOLDS}')} hold"
     return f"**Of {tried} statements that the runs could refute {held} hold**{beside}."
 
 
@@ -62,7 +65,8 @@ def _picture(of: Paper | Study, rows: Rows, images: str) -> Iterator[str]:
     """Yield the image of what answers, or the first one that is drawn."""
     about = {row[0] for row in chief(of, rows)}
     drawn = [exhibit.name for exhibit in of.exhibits if not isinstance(exhibit, Exhibit)]
-    for name in sorted(drawn, key=lambda name: name.replace("-", " ") not in about)[:1]:
+    named = of.text.titles.get("picture")
+    for name in sorted(drawn, key=lambda name: (name != named, name.replace("-", " ") not in about))[:1]:
         yield f"![{of.text.titles[name]}]({images}/{of.name}-{name}.{SHOWN})"
 
 
@@ -74,8 +78,9 @@ def _limits(of: Paper | Study, rows: Rows) -> Iterator[str]:
         first = of.text.bodies["limits"].split("\n")[0].removeprefix("- ")
         yield re.sub(r"\.(?: .*)?$", "", first)
         return
-    missed = Counter(row[0] for row in rows if row[-1] in (STEP, FAILS))
-    if missed:
+    if steps := sum(row[-1] == STEP for row in rows):
+        yield f"Statements that are a step off: {steps}"
+    if missed := Counter(row[0] for row in rows if row[-1] == FAILS):
         most = [f"{count} on {exhibit}" for exhibit, count in missed.most_common(MOST)]
         rest = missed.total() - sum(count for _, count in missed.most_common(MOST))
         yield f"Statements that do not hold: {', '.join([*most, *([f'{rest} elsewhere'] if rest else [])])}"

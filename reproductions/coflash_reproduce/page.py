@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from coflash._core import REVISION, __version__
 from coflash.quantity import change, show_change
 from coflash.results.estimate import Estimate
-from coflash_reproduce.claim import COUNTED, HOLDS, INPUT, NEAR, Judged, Paper, counts, each, judge
+from coflash_reproduce.claim import COUNTED, HOLDS, INPUT, NEAR, PREDICTION, Judged, Paper, counts, each, judge
 from coflash_reproduce.drawing import lines_of
 from coflash_reproduce.opening import LEFT_OPEN, opening
 from coflash_reproduce.output import SHOWN
@@ -22,6 +22,13 @@ from coflash_reproduce.study import Study, Tested
 
 COLUMNS = {"claims": ("", "", "paper", "here", "refuted by", ""), "findings": ("hypothesis", "refuted by", "found", "")}
 """The columns of the table of claims, and of that of findings."""
+_SHOWN = {
+    "": "",
+    INPUT: "Inputs: numbers for which something unknown was chosen.",
+    PREDICTION: "Predictions of ours, made before the measured numbers were looked at. The paper does not make them, "
+    "and they are counted apart.",
+}
+"""Why statements on a page are not counted, and what their tables say of it."""
 
 
 def judged(of: Paper | Study, runs: Runs) -> list[Judged] | list[Tested]:
@@ -33,7 +40,7 @@ def judged(of: Paper | Study, runs: Runs) -> list[Judged] | list[Tested]:
 
 def cells(found: Sequence[Judged] | Sequence[Tested]) -> list[tuple[str, ...]]:
     """Return the cells of all statements but those that are another reading of one."""
-    return [one.row() for one in found if isinstance(one, Tested) or one.claim.aside in ("", INPUT)]
+    return [one.row() for one in found if isinstance(one, Tested) or one.claim.aside in _SHOWN]
 
 
 def statements_of(of: Paper | Study) -> str:
@@ -71,18 +78,19 @@ def markdown(of: Paper | Study, name: str, scale: str, options: Sequence[str], r
         rows = cells(found)
         verdicts = [one.verdict for one in found if one.verdict in COUNTED]
         tallies = (f"{verdicts.count(verdict)} {words}" for verdict, words in COUNTED.items() if verdict in verdicts)
-        inputs = [one for one in found if one.claim.aside == INPUT]
+        asides = {aside: [one for one in found if one.claim.aside == aside] for aside in _SHOWN if aside}
+        predicted = "or they were predicted here; " if asides[PREDICTION] else ""
         told = f"[another reading]({name}-readings.md)" if readings(of, name, runs) else "another reading"
         answer = [
             "## What holds",
             f"The runs could refute {len(verdicts)} of {len(found)} statements: {', '.join(tallies)}. The others say "
             "nothing here, since the runs have no effect that could refute them; or something unknown was chosen for "
-            f"them; or they are {told} of a number that is counted.",
+            f"them; {predicted}or they are {told} of a number that is counted.",
             table(counts(found)),
             f"A number holds if ours is within {NEAR:.0%} of it, and in its direction if ours is a change of the same "
             f"sign and at least {NEAR:.0%} of its size. Two numbers are the ends of a range, or the legs of a curve.",
             _claims([one for one in found if not one.claim.aside]),
-            *(["Inputs: numbers for which something unknown was chosen.", _claims(inputs)] if inputs else []),
+            *(part for aside, those in asides.items() if those for part in (_SHOWN[aside], _claims(those))),
         ]
     made = [*(said[name] for name in told_first), *made_by(command, of, scale, options, runs)]
     first = opening(of, rows, unsteady(runs), images)
@@ -93,7 +101,7 @@ def markdown(of: Paper | Study, name: str, scale: str, options: Sequence[str], r
 
 def readings(of: Paper, name: str, runs: Runs) -> str:
     """Write the page of other readings of what a page counts, by its name; empty if there are none."""
-    found = [one for one in judge(of.claims, runs) if one.claim.aside not in ("", INPUT)]
+    found = [one for one in judge(of.claims, runs) if one.claim.aside not in _SHOWN]
     told = f"What [the page]({name}.md) counts, read in another way, or under other workloads. None of it is counted."
     return "\n\n".join([f"# {of.text.title}: other readings", told, _claims(found)]) + "\n" if found else ""
 

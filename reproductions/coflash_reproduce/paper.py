@@ -227,6 +227,10 @@ class Figure:
         found = runs.experiments(self.experiments)
         return found[:1] if self.is_one_panel else found
 
+    def shows(self, runs: Runs) -> bool:
+        """Return whether there is anything to show."""
+        return bool(self.panels(runs))
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -244,6 +248,10 @@ class Exhibit:
     grid: Callable[[Runs], Grid]
     notes: Notes = lambda _: ()
 
+    def shows(self, _: Runs) -> bool:
+        """Return that there is a table, be it empty."""
+        return True
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -254,6 +262,10 @@ class Picture:
     grid: Callable[[Runs], Grid]
     """Its numbers."""
     notes: Notes = lambda _: ()
+
+    def shows(self, runs: Runs) -> bool:
+        """Return whether there is anything to show."""
+        return bool(self.grid(runs).rows)
 
 
 @dataclass(frozen=True, kw_only=True)

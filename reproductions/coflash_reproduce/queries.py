@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import wraps
 from statistics import mean
@@ -151,9 +152,12 @@ class Queries:
             f"(select *{lacking} from cases join results using (run))"
         )
         connection.unregister("results")
+        # Without runs there is no column of theirs, and no view of it.
+        lenient = nullcontext() if cases else suppress(duckdb.ProgrammingError)
         for blocks in self.text.blocks.values():
-            if "sql views" in blocks:
-                connection.execute(self._with_constants(blocks["sql views"], {}))
+            for view in connection.extract_statements(self._with_constants(blocks.get("sql views", ""), {})):
+                with lenient:
+                    connection.execute(view)
         return connection
 
     def grid(self, query: str, *, across: bool = False) -> Callable[[Runs], Grid]:
@@ -166,12 +170,6 @@ class Queries:
             return Grid(columns, tuple(others))
 
         return grid
-
-    def names(self, section: str, known: Iterable[str]) -> list[str]:
-        """Return those of some names that the blocks of a section have, themselves or in a constant."""
-        blocks = "\n".join(self.text.blocks[section].values())
-        text = _NAMED.sub(lambda name: literal(self.constants.get(name[1], "")), blocks)
-        return [name for name in known if literal(name) in text]
 
     def notes(self, name: str) -> Callable[[Runs], list[str]]:
         """Return what makes the sentences that follow a section."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +19,7 @@ from coflash_reproduce.claim import Paper
 from coflash_reproduce.data import held
 from coflash_reproduce.opening import answer
 from coflash_reproduce.output import IMAGES, Output
-from coflash_reproduce.paper import Exhibit, Experiment, Figure, Runs
+from coflash_reproduce.paper import Exhibit, Experiment, Runs
 from coflash_reproduce.runs import run_all
 from coflash_reproduce.studies import NAMES
 from coflash_reproduce.study import Study
@@ -45,7 +46,7 @@ class Done:
     page: Path
     """The file of the page."""
     before: frozenset[str] | None = None
-    """The statements that hold on the published page of this scale, if there is one."""
+    """The statements that are known to hold at this scale, or those of the one figure; None if none is recorded."""
 
 
 def reproduce(
@@ -89,7 +90,7 @@ def reproduce(
     output = Output(out, publish)
     atomic_write.make_folder(out / _TABLES)
     runs = run_all(experiments, out / _STORE, jobs, console)
-    of = replace(of, exhibits=tuple(one for one in of.exhibits if not isinstance(one, Figure) or one.panels(runs)))
+    of = replace(of, exhibits=tuple(one for one in of.exhibits if one.shows(runs)))
     tables = {exhibit.name: page.exhibit_csv(exhibit, runs) for exhibit in of.exhibits}
     if figure is None:
         tables[page.statements_of(of)] = page.statements_csv(of, runs)
@@ -105,6 +106,8 @@ def reproduce(
         output.write_page(f"{whole}-readings", text)
     judged = page.judged(of, runs)
     before = None if traces or kind == "study" else held(name, scale)
+    if before and figure:
+        before = frozenset(name for name in before if name.startswith(f"{figure.replace('-', ' ')}: "))
     return Done(runs, judged, answer(of, page.cells(judged)), file, before)
 
 
@@ -130,15 +133,9 @@ def part_of(of: Paper | Study, figure: str) -> Paper | Study:
 
 
 def needed(of: Paper | Study, figure: str, experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
-    """Return the experiments of an exhibit and of the statements on it; all if these name none."""
-    part = part_of(of, figure)
-    (exhibit,) = part.exhibits
-    if isinstance(part, Study) or not all(claim.experiments for claim in part.claims):
-        return tuple(experiments)
-    all_names = [one.name for one in experiments]
-    names = set(exhibit.experiments if isinstance(exhibit, Figure) else of.queries.names(figure, all_names))
-    names.update(name for claim in part.claims for name in claim.experiments)
-    return tuple(one for one in experiments if one.name in names or not names)
+    """Return the experiments that an exhibit and the statements on it need; of a study all."""
+    patterns = of.needs[figure] if isinstance(of, Paper) else ("*",)
+    return tuple(one for one in experiments if any(fnmatchcase(one.name, pattern) for pattern in patterns))
 
 
 def one_of(what: str, given: str, allowed: Sequence[str]) -> str:

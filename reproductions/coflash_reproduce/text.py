@@ -3,14 +3,14 @@
 The heading `# …` is the title of the page. A section `## NAME: TITLE`, or `## NAME` alone, is what the page says of
 that exhibit, scale or hypothesis. `{NAME}` in a section is a constant of the module, or another section; in the section
 "answer" it is a number that is computed for the page. A block of code in a section is data: its first line, such as
-"sql" or "toml figure", says what it is for (`queries`).
+"sql" or "toml figure", says what it is for (`queries`). Views may stand in `views.sql` beside the text.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,13 @@ class Text:
         """Read the file beside a module that has its name."""
         file = Path(module)
         name = file.parent.name if file.stem == "__init__" else file.stem
-        return cls.of(file.with_name(f"{name}.md").read_text("utf-8"), constants)
+        text = cls.of(file.with_name(f"{name}.md").read_text("utf-8"), constants)
+        views = file.with_name("views.sql")
+        return (
+            replace(text, blocks={"": {"sql views": views.read_text("utf-8")}, **text.blocks})
+            if views.exists()
+            else text
+        )
 
     @classmethod
     def of(cls, markdown: str, constants: Mapping[str, Any]) -> Text:

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from coflash.charts import Format
-from coflash_reproduce import drawing
-from coflash_reproduce.paper import Investigation
-from coflash_reproduce.reproduction import Done
+from coflash_reproduce import drawing, page
+from coflash_reproduce.claim import Paper, judge
+from coflash_reproduce.paper import Investigation, Runs
+from coflash_reproduce.reproduction import Done, needed
 
 
 @contextmanager
@@ -49,3 +50,16 @@ def rows(done: Done, exhibit: str) -> list[dict[str, str]]:
     """The table of an exhibit."""
     with (done.page.parent / "tables" / f"{done.page.stem}-{exhibit}.csv").open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def alone(paper: Paper, name: str, workloads: ModuleType, runs: Runs) -> Runs:
+    """Those of all runs that one exhibit needs, and no more than these."""
+    names = {one.name for one in needed(paper, name, workloads.experiments("tiny", ()))}
+    return Runs(tuple(run for run in runs if run.experiment.name in names))
+
+
+def shown(paper: Paper, name: str, runs: Runs) -> tuple[str, list[str], list[tuple[str, ...]]]:
+    """What some runs show in an exhibit: its numbers, its sentences, and the statements on it."""
+    (exhibit,) = (one for one in paper.exhibits if one.name == name)
+    claims = [claim for claim in paper.claims if claim.exhibit == name]
+    return page.exhibit_csv(exhibit, runs), [*exhibit.notes(runs)], [one.row() for one in judge(claims, runs)]

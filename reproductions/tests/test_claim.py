@@ -13,6 +13,7 @@ from coflash_reproduce.claim import (
     HOLDS,
     INPUT,
     NOTHING,
+    PREDICTION,
     READING,
     RISES,
     STEP,
@@ -71,6 +72,11 @@ def test_the_last_line_counts_what_holds_and_what_did() -> None:
     assert tally(found[:1], {name}) == "1 of 1 hold (was 1)"
     assert tally(found[1:], None) == "0 of 1 hold (no record of this scale)"
     assert (lost(found[:1], {name}), lost(found[1:], {name}), lost(found[1:], ())) == ([], [name], [])
+    silent = [judged(1.0, None)]
+    assert lost(silent, {name}) == [name], "what says nothing now does not hold"
+    assert lost([], {name}) == [name], "nor does what is not there"
+    assert tally([], {name}) == "0 of 0 hold (was 1)"
+    assert judged(1.0, 2.0, aside=PREDICTION).verdict == f"{PREDICTION}, {FAILS}"
 
 
 def test_a_bound_holds_from_below() -> None:

@@ -9,7 +9,7 @@ from statistics import mean
 from typing import Any
 
 import pytest
-from reproduced import documents, rows, tiny_scale
+from reproduced import alone, documents, rows, shown, tiny_scale
 
 from coflash import CoflashError, Scenario, trace
 from coflash.cli import main
@@ -361,6 +361,11 @@ def test_a_reproduction_that_is_stopped_ends_with_130(
         with pytest.raises(SystemExit) as end:
             main()
         assert end.value.code == status
+
+
+@pytest.mark.parametrize("name", [exhibit.name for exhibit in PAPER.exhibits])
+def test_an_exhibit_alone_is_the_one_of_all(name: str, done: Done) -> None:
+    assert shown(PAPER, name, alone(PAPER, name, workloads, done.runs)) == shown(PAPER, name, done.runs)
 
 
 def test_one_figure_has_the_runs_that_it_needs(done: Done, tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reproduced import rows, tiny_scale
+from reproduced import alone, rows, shown, tiny_scale
 from typer.testing import CliRunner
 
 from coflash_reproduce import command, warp
-from coflash_reproduce.claim import COUNTED, FAILS, Kind
+from coflash_reproduce.claim import COUNTED, FAILS, HOLDS, PREDICTION, Kind
 from coflash_reproduce.reproduction import Done, reproduce
 from coflash_reproduce.warp import streams, workloads
 from coflash_reproduce.warp.workloads import Scale
@@ -70,6 +70,14 @@ def test_a_second_drive_is_predicted_by_its_log_alone(done: Done) -> None:
         )
     claims = [one for one in done.judged if one.claim.exhibit == "second"]
     assert [one.ours[0] <= 1 for one in claims] == 4 * [True]
+    assert all(one.verdict.startswith(f"{PREDICTION}, ") for one in claims), "no statements of the paper"
+    predicted = [one.verdict for one in claims].count(f"{PREDICTION}, {HOLDS}")
+    assert f"; of 4 predictions of ours {predicted} hold" in done.answer
+
+
+@pytest.mark.parametrize("name", [exhibit.name for exhibit in warp.PAPER.exhibits])
+def test_an_exhibit_alone_is_the_one_of_all(name: str, done: Done) -> None:
+    assert shown(warp.PAPER, name, alone(warp.PAPER, name, workloads, done.runs)) == shown(warp.PAPER, name, done.runs)
 
 
 def test_the_log_of_another_gc_does_not_close(done: Done) -> None:
@@ -139,11 +147,13 @@ def test_a_statement_that_held_and_does_not_any_more_is_an_error(
     before = frozenset(one.name for one in counted if one.verdict != FAILS)
     first = next(one for one in counted if one.name in before and one.claim.kind is Kind.BOUND)
     refuted = replace(first, ours=(2 * first.claim.paper,))
-    for found, status in ((first, 0), (refuted, 1)):
-        now = replace(done, judged=[found if one is first else one for one in done.judged], before=before)
+    for found, status in ((first, 0), (refuted, 1), (None, 1)):
+        others = [one for one in done.judged if one is not first]
+        now = replace(done, judged=[*others, *([found] if found else [])], before=before)
         monkeypatch.setattr("coflash_reproduce.reproduction.reproduce", lambda *_, now=now, **__: now)
         shown = CliRunner().invoke(command.app, ["warp", "--out", str(tmp_path)])
         assert shown.exit_code == status
-        last = f"{len(before) - status} of {len(counted)} hold (was {len(before)})"
+        left = len(counted) - (found is None)
+        last = f"{len(before) - status} of {left} hold (was {len(before)})"
         assert shown.output.splitlines()[-1] == last
-        assert (f"held on the published page, and not now: {first.name}" in shown.output) == bool(status)
+        assert (f"held at this scale before, and not now: {first.name}" in shown.output) == bool(status)

@@ -213,5 +213,5 @@ function label(context: CanvasRenderingContext2D, text: string, x: number, y: nu
   context.textAlign = "left";
   context.textBaseline = "alphabetic";
   context.fillStyle = colours.soft;
-  context.fillText(text, x, y);
+  context.fillText(text, x, y, context.canvas.clientWidth - x);
 }

@@ -49,7 +49,9 @@ def draw_reads(_: Runs) -> list[Chart]:
     ]
     least = f"least: u = {best.u:.2f}"
     rows.append({"x": 100 * best.u, "y": best.cost_us / 1000, "name": least})
-    styles = looks(costs_us, markers=False) | {least: Look(INK, (), "diamond")}
+    paper = f"the paper: u = {READS_U:.2f}"
+    rows.append({"x": 100 * READS_U, "y": total(READS_U) / 1000, "name": paper})
+    styles = looks(costs_us, markers=False) | {least: Look(INK, (), "diamond"), paper: Look(INK, (), "cross")}
     across, up = Axis("caching space / flash, u (%)", low=0, high=100), Axis("cost of a page read (ms)", low=0)
     return [lines(rows, across, up, styles=styles, inches=_INCHES), _hit_rates(READS_EXAMPLE.read_hit_rates, "read")]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import mean
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coflash import costmodel
-from coflash.charts import Axis, Chart, lines, looks
+from coflash.charts import INK, Axis, Chart, Look, lines, looks
 from coflash.costmodel import BOTH_EXAMPLE
 from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
@@ -177,12 +177,13 @@ def tracker_share(run: Run, with_index: bool) -> float:
     return float((tier.tracker_bytes - index_bytes) / (tier.flash_pages * PAGE_BYTES))
 
 
-def draw_sizes(names: Sequence[str], runs: Runs) -> list[Chart]:
-    """Draw the caches of OP-FCL over logical time, as shares of the flash."""
-    return [_sizes_of(*runs.of(experiment.name, OP)) for experiment in runs.experiments(names)]
+def draw_sizes(names: Sequence[str], published: Mapping[str, Sequence[float]], runs: Runs) -> list[Chart]:
+    """Draw the caches of OP-FCL over logical time, as shares of the flash, and the least and the most of the paper."""
+    found = (run for experiment in runs.experiments(names) for run in runs.of(experiment.name, OP))
+    return [_sizes_of(run, published) for run in found]
 
 
-def _sizes_of(run: Run) -> Chart:
+def _sizes_of(run: Run, published: Mapping[str, Sequence[float]]) -> Chart:
     data = _over_time(run.metrics, "clean", "dirty")
     curves = {"caching space": caching(run), "read cache": read_limits(run), "data in flash": data}
     requests = logical(run)
@@ -191,7 +192,11 @@ def _sizes_of(run: Run) -> Chart:
         for label, shares in curves.items()
         for at, share in zip(requests, shares, strict=True)
     ]
+    styles = looks(curves, markers=False)
+    for share in published.get(run.experiment.name, ()):
+        label = f"the paper: {share:.3g}"
+        rows += [{"x": at, "y": share, "name": label} for at in (requests[0], requests[-1])]
+        styles[label] = Look(INK, (2, 2))
     up = Axis("of the flash", "share", low=0, high=1)
     across = Axis("requests (million)", low=0)
-    styles = looks(curves, markers=False)
     return lines(rows, across, up, styles=styles, inches=(2.4, 2.5), title=run.experiment.title)
