@@ -86,6 +86,8 @@ def reproduce(
     if figure is not None:
         one_of("figure", figure, [exhibit.name for exhibit in of.exhibits])
         experiments = needed(of, figure, experiments)
+        if not experiments and isinstance(of, Paper) and of.needs[figure]:
+            raise CoflashError(f"{figure}: has no run at this scale or with these traces: leave out --figure {figure}")
         of = part_of(of, figure)
     output = Output(out, publish)
     atomic_write.make_folder(out / _TABLES)

@@ -15,6 +15,7 @@ import pytest
 from reproduced import alone, documents, rows, shown, tiny_scale
 
 import coflash
+from coflash import CoflashError
 from coflash._core import quantity
 from coflash.measures.measure import MEAN
 from coflash.quantity import PPB, show, show_change
@@ -95,6 +96,12 @@ def test_an_exhibit_alone_is_the_one_of_all(name: str, done: Done) -> None:
 def test_a_formula_needs_no_run(tmp_path: Path) -> None:
     drawn = reproduce("opfcl", "tiny", figure="figure-3", out=tmp_path)
     assert not list(drawn.runs) and "| u of least cost | near 0.92 | 0.93 |" in drawn.page.read_text("utf-8")
+
+
+def test_an_exhibit_without_the_runs_that_it_needs_is_refused(tmp_path: Path) -> None:
+    file = trace_of(tmp_path / "mine.iolog", 1_000)
+    with pytest.raises(CoflashError, match="judged: has no run at this scale or with these traces: leave out --figure"):
+        reproduce("opfcl", "tiny", (str(file),), figure="judged", out=tmp_path / "out")
 
 
 def test_a_workload_that_the_paper_does_not_have_is_no_statement_of_it(done: Done) -> None:

@@ -195,7 +195,8 @@ def test_every_study_is_known_by_its_name_and_to_the_help() -> None:
 def test_every_exhibit_and_hypothesis_has_a_section_and_no_other_is_left_over(of: Paper | Study) -> None:
     said = [exhibit.name for exhibit in of.exhibits] + [*(of.hypotheses if isinstance(of, Study) else ())]
     frame = ["question", "answer", "limits"] if isinstance(of, Study) else ["source", "idea", "open questions"]
-    shared = {"layouts"}  # what two sections of ShadowGC have in common
+    shared = {"sizes-over-time", "picture"}  # what two sections of OP-FCL have in common; what a page opens with
     scales = {f"scale {name}" for name in of.text.scales}
     assert of.text.titles.keys() - shared == {*said, *frame, *scales} and {"scale quick", "scale full"} <= scales
     assert all(of.text.titles[name] and of.text.bodies[name] for name in said)
+    assert of.text.titles.get("picture", said[0]) in said
