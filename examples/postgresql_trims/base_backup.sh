@@ -1,8 +1,8 @@
 #!/bin/sh
 # Restore a base backup in which pages are missing: during the backup they are named by records without an image (of
 # visibility), then logged whole, deallocated, and copied as zeros. POSTGRESQL is where the patched PostgreSQL is; run it
-# as a user that is not root. It prints "5000|2", or why there is no recovery: without the patch's first change in
-# xloginsert.c that is "PANIC:  WAL contains references to invalid pages".
+# as a user that is not root. It prints "5000|2", or why there is no recovery: without the patch's change in
+# heapam.c that is "PANIC:  WAL contains references to invalid pages".
 set -eu
 place=$(mktemp -d) && cd "$place"
 trap 'pg_ctl -D data -m immediate -s stop || true; pg_ctl -D copy -m immediate -s stop || true; rm -r "$place"' EXIT

@@ -80,6 +80,11 @@ class Database:
         """What the drive must export: pages, log, and an area for a doublewrite."""
         return self.pages * PAGE_BYTES + self.log_bytes + (1 << 20)
 
+    @property
+    def logged_bytes(self) -> int:
+        """How much was logged until now."""
+        return self._log
+
     def requests(self, transactions: int) -> Iterator[Row]:
         """Yield the requests of a number of transactions: operation, offset, bytes; further ones go on from there."""
         random = np.random.default_rng(self.seed)

@@ -19,15 +19,17 @@ FILL = "--name=fill --rw=write --bs=1M"
 RANDOM = "--name=random --rw=randwrite --bs=4k --size={fifths}M --norandommap --io_size={quarter}M"
 TRIM = "--name=trim --rw=trim --bs=1M --offset={fifths}M --size={fifth}M"
 AGAIN = "--name=again --rw=randwrite --bs=4k --size={fifths}M --norandommap --io_size={eighth}M --randrepeat=0"
-WRITE = "--name=write --rw=randwrite --bs=8k --norandommap --time_based --runtime=20 --rate_iops=4000"
-TRIMS = "--name=trims --rw=randtrim --bs=8k --norandommap --time_based --runtime=20 --rate_iops=1000"
+MIXED = "--bs=8k --norandommap --randrepeat=0"
+WRITE = f"--name=write --rw=randwrite {MIXED} --rate_iops=4000 --io_size=100%"
+TRIMS = f"--name=trims --rw=randtrim {MIXED} --rate_iops=1000 --io_size=25%"
 CASES = {
     "does it free?": (FILL, RANDOM, TRIM, AGAIN),
     "without the trim": (FILL, RANDOM, AGAIN),
-    "writes": (FILL, WRITE),
-    "writes and trims": (FILL, f"{WRITE} {TRIMS}"),
+    "writes": (FILL, WRITE, WRITE, WRITE),
+    "writes and trims": (FILL, *[f"{WRITE} {TRIMS}"] * 3),
 }
-PARTS = {"fifths": MIB * 4 // 5, "fifth": MIB // 5, "quarter": MIB // 4, "eighth": MIB // 8}
+PARTS = {"fifths": MIB * 4 // 5, "fifth": MIB // 5, "quarter": MIB * 20 // 100, "eighth": MIB * 96 // 1000}
+"""Of `--size=80%` fio takes `--io_size=25%` and 12%: 20 and 9.6 % of the device."""
 
 
 @contextmanager
