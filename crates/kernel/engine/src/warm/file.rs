@@ -136,9 +136,9 @@ mod tests {
 
     #[test]
     fn for_a_file_that_is_too_short_for_its_device_nothing_is_built() {
-        let large = Scenario::default().set(&[("flash.blocks_per_plane", "100000")]).unwrap();
+        let large = Scenario::default().set(&[("flash.blocks_per_plane", "1000000")]).unwrap();
         let recipe = Recipe::for_scenario(&large);
-        assert!(recipe.flash.pages() > 1 << 26, "a state of gigabytes");
+        assert!(recipe.flash.pages() > 1 << 26, "a state of hundreds of megabytes");
         let (warm_key, warm_up, written_by) = (recipe.key(), WarmUp::default(), Vec::new());
         let mut bytes = Vec::new();
         let header = Header { warm_key, recipe: without_nulls(&recipe), warm_up, written_by };
