@@ -467,4 +467,6 @@ def test_on_paper_are_the_charts_that_were_not_scrolled_to(page: WebDriver) -> N
     named = "$$('#runs-table th[aria-sort]').map((one) => getComputedStyle(one, '::before').content)"
     assert run(page, f"return {named}.every((content) => content.length > 2)")
     assert run(page, "return $$('th').every((one) => getComputedStyle(one).position === 'static')")
+    # What limits the answer is read, too.
+    assert set(run(page, "return $$('details.remarks li').map((one) => one.checkVisibility())")) == {True}
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

@@ -13,6 +13,9 @@ use std::io::{self, Write};
 
 const KIND: Kind = Kind { name: "warm device", magic: b"COFLWARM", format: 5 };
 
+/// How many times smaller zstd makes something at most: a block of 128 KiB takes 4 bytes.
+const COMPRESSED_MAX: usize = 1 << 15;
+
 #[derive(Serialize, Deserialize)]
 struct Header<R> {
     warm_key: String,
@@ -40,6 +43,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Warm, StateFileError> {
         let recipe: Recipe = coflash_base::read::read(&recipe).map_err(|e| damaged(&e))?;
         if recipe.key() != warm_key {
             return Err(damaged(&"its key is another's"));
+        }
+        // The state has 4 bytes a page at least. Nothing is built for a file that cannot hold them.
+        if 4 * recipe.flash.pages() as usize / COMPRESSED_MAX > bytes.len() {
+            return Err(damaged(&"it is too short for the state of its device"));
         }
         let mut ftl = recipe.erased().map_err(|e| damaged(&e))?;
         ftl.restore(state).map_err(|e| damaged(&e))?;
@@ -125,6 +132,27 @@ mod tests {
             read(&older).map(drop),
             Err(StateFileError::Format { given: 2, kind: "warm device", read: KIND.format })
         );
+    }
+
+    #[test]
+    fn for_a_file_that_is_too_short_for_its_device_nothing_is_built() {
+        let large = Scenario::default().set(&[("flash.blocks_per_plane", "1000000")]).unwrap();
+        let recipe = Recipe::for_scenario(&large);
+        assert!(recipe.flash.pages() > 1 << 26, "a state of hundreds of megabytes");
+        let (warm_key, warm_up, written_by) = (recipe.key(), WarmUp::default(), Vec::new());
+        let mut bytes = Vec::new();
+        let header = Header { warm_key, recipe: without_nulls(&recipe), warm_up, written_by };
+        KIND.write(&mut bytes, header, |_| Ok(())).unwrap();
+        let error = read(&bytes).map(drop).unwrap_err().to_string();
+        assert!(error.contains("too short"), "{error}");
+    }
+
+    #[test]
+    fn the_file_of_a_large_erased_device_is_long_enough() {
+        let large =
+            Scenario::default().set(&[("flash.blocks_per_plane", "4096"), ("precondition.fill", "none")]);
+        let bytes = warm(&large.unwrap(), Traces::NONE, &mut NoObserver).unwrap().to_bytes();
+        assert!(WarmDevice::from_bytes(&bytes).is_ok(), "{} bytes", bytes.len());
     }
 
     #[test]

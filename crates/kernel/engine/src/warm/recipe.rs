@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub(super) struct Recipe {
     seed: u64,
-    flash: Geometry,
+    pub(super) flash: Geometry,
     ftl: FtlConfig,
     gc: GcConfig,
     /// The only influence of the cooperation: preconditioning bypasses the cache.
