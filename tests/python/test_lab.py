@@ -92,6 +92,7 @@ def counters(browser: WebDriver) -> list[str]:
 def see(browser: WebDriver, story: str, step: int) -> str:
     """Scrolls to a figure of a story, and waits until it stands in its state; returns its selector."""
     figure = f"#{story}-{step}"
+    until(lambda: bool(run(browser, "return document.querySelector(arguments[0]) !== null", figure)))
     run(browser, "document.querySelector(arguments[0]).scrollIntoView({ block: 'start' })", figure)
     wanted = STORIES[story]["steps"][step - 1]["requests"]
     until(lambda: int(text(browser, f"{figure} [data-part='requests']").replace(",", "")) >= wanted)
