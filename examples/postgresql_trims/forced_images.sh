@@ -6,8 +6,6 @@
 # full_page_writes is off, "6 pages of zeros", and "PANIC:  WAL contains references to invalid pages".
 . "$(dirname "$0")/standby.sh"
 psql -qAt > /dev/null << 'END'
-CREATE TABLE t(i int, pad text);
-INSERT INTO t SELECT i, repeat('x', 500) FROM generate_series(1, 100) i;
 CREATE TABLE u AS SELECT i, repeat('x', 500) AS pad FROM generate_series(1, 40000) i;
 SELECT count(*) FROM t;
 CHECKPOINT;

@@ -5,8 +5,6 @@
 # there is no recovery: in the patch's first form "6 pages of zeros", and "PANIC:  WAL contains references to invalid pages".
 . "$(dirname "$0")/standby.sh"
 psql -qAt > /dev/null << 'END'
-CREATE TABLE t(i int, pad text);
-INSERT INTO t SELECT i, repeat('x', 500) FROM generate_series(1, 100) i;
 SELECT count(*) FROM t;
 CHECKPOINT;
 VACUUM t;

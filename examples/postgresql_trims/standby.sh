@@ -1,5 +1,5 @@
-# What the schedules share: a server with `deallocate_logged_pages` and without `full_page_writes`, and its recovery into
-# standby after a crash. To be sourced. POSTGRESQL is where the patched PostgreSQL is; run it as a user that is not root.
+# What the schedules share: a server with `deallocate_logged_pages` and without `full_page_writes`, its table `t`, and its
+# recovery into standby after a crash. To be sourced. POSTGRESQL is where the patched PostgreSQL is; run it as a user that is not root.
 # shellcheck shell=sh
 set -eu
 place=$(mktemp -d) && cd "$place"
@@ -40,3 +40,4 @@ deallocate_logged_pages = on
 full_page_writes = off
 END
 begin first
+psql -qAt -c "CREATE TABLE t(i int, pad text); INSERT INTO t SELECT i, repeat('x', 500) FROM generate_series(1, 100) i"

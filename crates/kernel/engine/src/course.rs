@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a result says of what went before the run.
 #[derive(Clone, Debug, Default, PartialEq, Save, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WarmUp {
     /// Assumptions and omissions.
     pub remarks: Vec<String>,

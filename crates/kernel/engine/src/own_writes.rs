@@ -116,7 +116,7 @@ fn repeat(
     };
     let logical_pages = level.logical_pages();
     let (mut passes, mut rounds) = (0, Vec::new());
-    let mut before = state(level.ftl());
+    let (mut programs_before, mut erases_before, mut mapped_before) = state(level.ftl());
     while rounds.len() < rounds_max && !is_over(&rounds) {
         let mut written = 0;
         while written < u64::from(logical_pages).div_ceil(PARTS_OF_DEVICE) {
@@ -132,11 +132,11 @@ fn repeat(
         }
         let (programs, erases, mapped) = state(level.ftl());
         rounds.push(Round {
-            waf: (programs - before.0) as f64 / written as f64,
-            has_gc: erases > before.1,
-            mapped: [before.2, mapped],
+            waf: (programs - programs_before) as f64 / written as f64,
+            has_gc: erases > erases_before,
+            mapped: [mapped_before, mapped],
         });
-        before = (programs, erases, mapped);
+        (programs_before, erases_before, mapped_before) = (programs, erases, mapped);
     }
     Ok(Some((passes, rounds)))
 }

@@ -88,8 +88,8 @@ pub(crate) struct Reader<R> {
     cut: Option<String>,
     /// Whether the file has had a request, or may be empty.
     may_end: bool,
-    /// The largest mean of requests: where a user says which column is what, the wrong one may be taken for a size.
-    mean_mib_max: u128,
+    /// The requests of a batch of which the mean is judged: all where a user says which column is what, and may be wrong; else none.
+    judged_max: usize,
 }
 
 /// The rules that span records, and their state.
@@ -144,7 +144,7 @@ impl<R: Records> Reader<R> {
             first_skipped: None,
             cut: None,
             may_end: matches!(times, TimeBase::Parallel | TimeBase::Within),
-            mean_mib_max: if options.columns.is_some() { 64 } else { u128::MAX },
+            judged_max: if options.columns.is_some() { usize::MAX } else { 0 },
         }
     }
 
@@ -301,10 +301,11 @@ impl<R: Records> RequestReader for Reader<R> {
                 Err(error) => self.malformed(line, error)?,
             }
         }
-        let sizes =
-            batch.iter().filter(|request| request.op != Op::Trim).map(|request| u128::from(request.length));
+        let judged = batch.iter().take(self.judged_max).filter(|request| request.op != Op::Trim);
+        let sizes = judged.map(|request| u128::from(request.length));
         let mean_mib = (sizes.sum::<u128>() / batch.len().max(REQUESTS_JUDGED) as u128) >> 20;
-        if mean_mib > self.mean_mib_max {
+        // No trace here has a larger mean.
+        if mean_mib > 64 {
             let FieldNames { offset, length, .. } = self.fields;
             let problem = format!(
                 "requests have {mean_mib} MiB on average: {offset} and {length} may be in each other's place"

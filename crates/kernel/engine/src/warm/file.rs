@@ -11,16 +11,16 @@ use coflash_scenario::without_nulls;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
-const KIND: Kind = Kind { name: "warm device", magic: b"COFLWARM", format: 5 };
+const KIND: Kind = Kind { name: "warm device", magic: b"COFLWARM", format: 6 };
 
 /// How many times smaller zstd makes something at most: a block of 128 KiB takes 4 bytes.
 const COMPRESSED_MAX: usize = 1 << 15;
 
 #[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Header<R> {
     warm_key: String,
     recipe: R,
-    #[serde(flatten)]
     warm_up: WarmUp,
     written_by: Vec<String>,
 }
@@ -145,6 +145,21 @@ mod tests {
         KIND.write(&mut bytes, header, |_| Ok(())).unwrap();
         let error = read(&bytes).map(drop).unwrap_err().to_string();
         assert!(error.contains("too short"), "{error}");
+    }
+
+    #[test]
+    fn a_header_with_an_unknown_key_is_refused() {
+        let recipe = Recipe::for_scenario(&Scenario::default());
+        for place in ["", "/warm_up"] {
+            let (warm_key, warm_up, written_by) = (recipe.key(), WarmUp::default(), Vec::new());
+            let header = Header { warm_key, recipe: without_nulls(&recipe), warm_up, written_by };
+            let mut header = serde_json::to_value(header).unwrap();
+            header.pointer_mut(place).unwrap()["surprise"] = 1.into();
+            let mut bytes = Vec::new();
+            KIND.write(&mut bytes, header, |_| Ok(())).unwrap();
+            let error = read(&bytes).map(drop).unwrap_err().to_string();
+            assert!(error.contains("unknown field `surprise`"), "{place}: {error}");
+        }
     }
 
     #[test]
