@@ -21,6 +21,7 @@ from coflash.sweep.design import Assignment
 from coflash.sweep.memory import flash_bytes
 
 _MARGIN = re.compile(r"\s*margin\s*[>=]+\s*(\d[\d.]*)\s*%?\s*")
+_CAPACITY = re.compile(r"\s*capacity\s*[>=]+\s*(.+?)\s*")
 _CONDITION = re.compile(r"\s*([\w.]+)\s*(<=|>=|<|>)\s*(.+?)\s*")
 _PLUS = re.compile(r"\+(?=\s*[A-Za-z])")
 _TERM = re.compile(r"\s*([A-Za-z][\w.]*)\s*\*\s*(\d[\d.]*(?:e-?\d+)?)\s*(?:\$\s*/\s*([A-Za-z]+))?\s*")
@@ -179,6 +180,19 @@ class Condition:
     def value_at(self, excess: float) -> float:
         """Return the value that violates the bound by this share of it."""
         return self.bound + self.sign * excess * (abs(self.bound) or 1.0)
+
+
+def capacity_apart(texts: Sequence[str]) -> tuple[list[str], str]:
+    """Return goals without the capacity of a drive such as `capacity>15.36TB`, and the last one; empty without one.
+
+    Raises:
+        CoflashError: It is no size.
+    """
+    found = {text: _CAPACITY.fullmatch(text) for text in texts}
+    sizes = [one[1] for one in found.values() if one]
+    if wrong := next((size for size in sizes if (number_in(size) or (0, ""))[1] != "bytes"), ""):
+        raise CoflashError(f"capacity: {wrong!r} was given; a size is allowed, such as capacity>15.36TB")
+    return [text for text, one in found.items() if one is None], sizes[-1] if sizes else ""
 
 
 def margin_apart(texts: Sequence[str]) -> tuple[list[str], float]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from coflash._core import REVISION, CoflashError
@@ -102,6 +102,15 @@ class Ran:
     """What became of its checkpoint."""
 
 
+Part = Callable[[Scenario], Scenario]
+"""What runs of the drive of a scenario: all of it, or a part that stands for it."""
+
+
+def all_of_it(whole: Scenario) -> Scenario:
+    """Return the drive as it is."""
+    return whole
+
+
 @dataclass(frozen=True)
 class Point:
     """One point of the design, and its runs."""
@@ -111,6 +120,8 @@ class Point:
     jobs: tuple[Job, ...] = ()
     refused: str = ""
     """The reason why this is not a valid scenario; empty for a valid one."""
+    whole: Scenario = field(default_factory=lambda: Scenario.from_dict({}), repr=False)
+    """Its scenario, of whose drive its jobs may run a part; that of all defaults if it is refused."""
 
     @classmethod
     def of(
@@ -119,13 +130,12 @@ class Point:
         inputs: tuple[Input, ...],
         assignment: Assignment,
         seeds: int | Sequence[int],
-        scale: str | None = None,
+        part: Part = all_of_it,
     ) -> Point:
         """Make a point with a run for each seed; a number of seeds starts at the scenario's own."""
         try:
-            given = changed = (scenario.set(list(assignment)) if assignment else scenario).with_digests()
-            if scale is not None:
-                changed = changed.replaying([file.source for file in inputs]).scaled(scale)
+            given = (scenario.set(list(assignment)) if assignment else scenario).with_digests()
+            changed = part(given)
         except CoflashError as error:
             return cls(dict(assignment), refused=str(error))
         leaves = flat(given.to_dict())
@@ -144,7 +154,7 @@ class Point:
             _job(changed.with_(seed=seed), inputs, label or changed.name)
             for seed, label in zip(chosen, labels, strict=True)
         )
-        return replace(point, jobs=tuple(jobs))
+        return replace(point, jobs=tuple(jobs), whole=given)
 
     @property
     def label(self) -> str:
@@ -165,7 +175,7 @@ class Plan:
         inputs: tuple[Input, ...],
         assignments: Iterable[Assignment],
         seeds: int | Sequence[int],
-        scale: str | None = None,
+        part: Part = all_of_it,
     ) -> Plan:
         """Plan the runs of all points.
 
@@ -174,7 +184,7 @@ class Plan:
         """
         if not 1 <= (seeds if isinstance(seeds, int) else len(seeds)) <= POINTS_MAX:
             raise CoflashError(f"seeds: {seeds} was given; at least 1 and at most {POINTS_MAX} is allowed")
-        pairs = [(given, Point.of(scenario, inputs, given, seeds, scale)) for given in assignments]
+        pairs = [(given, Point.of(scenario, inputs, given, seeds, part)) for given in assignments]
         if pairs and all(point.refused for _, point in pairs):
             raise CoflashError(pairs[0][1].refused)
         good = {value for given, point in pairs if not point.refused for value in given}
