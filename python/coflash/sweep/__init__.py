@@ -30,7 +30,7 @@ from coflash.sweep.driver import work
 from coflash.sweep.engine import On, Place
 from coflash.sweep.engines import open_engine
 from coflash.sweep.finding import Finding, say
-from coflash.sweep.plan import Plan, Point, all_of_it, sharing
+from coflash.sweep.plan import Plan, Point, sharing
 from coflash.table import Table
 from coflash.terminal import errors
 from coflash.text_table import TextTable
@@ -232,7 +232,7 @@ def sweep(
     """
     scenario, points = Scenario.of(scenario), points_of(vary, design, samples, design_seed)
     place = Place(on, inputs_of(scenario, trace))
-    part = all_of_it if scale is None else lambda whole: whole.replaying(paths(trace)).scaled(scale)
+    part = None if scale is None else lambda whole: whole.replaying(paths(trace)).scaled(scale)
     planned = Plan.of(scenario, place.inputs, points, seeds, part)
     return swept(planned, store_at(out), place, errors() if progress else None)
 

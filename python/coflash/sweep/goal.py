@@ -20,8 +20,9 @@ from coflash.scenario import Scenario, flat
 from coflash.sweep.design import Assignment
 from coflash.sweep.memory import flash_bytes
 
-_MARGIN = re.compile(r"\s*margin\s*[>=]+\s*(\d[\d.]*)\s*%?\s*")
-_CAPACITY = re.compile(r"\s*capacity\s*[>=]+\s*(.+?)\s*")
+MARGIN = re.compile(r"\s*margin\s*[>=]+\s*(\d[\d.]*)\s*%?\s*")
+CAPACITY = re.compile(r"\s*capacity\s*[>=]+\s*(\d[\d.]* ?[kKMGTP]i?B)\s*")
+"""Goals that are no bounds of a run: what the others are held under, and what the drive exports."""
 _CONDITION = re.compile(r"\s*([\w.]+)\s*(<=|>=|<|>)\s*(.+?)\s*")
 _PLUS = re.compile(r"\+(?=\s*[A-Za-z])")
 _TERM = re.compile(r"\s*([A-Za-z][\w.]*)\s*\*\s*(\d[\d.]*(?:e-?\d+)?)\s*(?:\$\s*/\s*([A-Za-z]+))?\s*")
@@ -182,24 +183,10 @@ class Condition:
         return self.bound + self.sign * excess * (abs(self.bound) or 1.0)
 
 
-def capacity_apart(texts: Sequence[str]) -> tuple[list[str], str]:
-    """Return goals without the capacity of a drive such as `capacity>15.36TB`, and the last one; empty without one.
-
-    Raises:
-        CoflashError: It is no size.
-    """
-    found = {text: _CAPACITY.fullmatch(text) for text in texts}
-    sizes = [one[1] for one in found.values() if one]
-    if wrong := next((size for size in sizes if (number_in(size) or (0, ""))[1] != "bytes"), ""):
-        raise CoflashError(f"capacity: {wrong!r} was given; a size is allowed, such as capacity>15.36TB")
-    return [text for text, one in found.items() if one is None], sizes[-1] if sizes else ""
-
-
-def margin_apart(texts: Sequence[str]) -> tuple[list[str], float]:
-    """Return goals without a margin such as `margin>20%`, and the largest margin as a share; 0 without one."""
-    found = {text: _MARGIN.fullmatch(text) for text in texts}
-    shares = [float(one[1]) / 100 for one in found.values() if one]
-    return [text for text, one in found.items() if one is None], max(shares, default=0.0)
+def apart(texts: Sequence[str], what: re.Pattern[str]) -> tuple[list[str], str]:
+    """Return the other goals, and the value of the last one that is this; empty without one."""
+    found = {text: what.fullmatch(text) for text in texts}
+    return [text for text, one in found.items() if not one], ["", *(one[1] for one in found.values() if one)][-1]
 
 
 def condition(text: str, cost: str | None = None, margin: float = 0.0) -> Condition:

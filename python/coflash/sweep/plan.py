@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from coflash._core import REVISION, CoflashError
@@ -23,6 +23,9 @@ from coflash.sweep.design import POINTS_MAX, Assignment
 from coflash.sweep.devices import Devices, Sharing
 from coflash.sweep.memory import needed_bytes
 from coflash.trace import Progress
+
+Part = Callable[[Scenario], Scenario]
+"""What runs of the drive of a scenario."""
 
 
 def alike(reason: str) -> str:
@@ -102,15 +105,6 @@ class Ran:
     """What became of its checkpoint."""
 
 
-Part = Callable[[Scenario], Scenario]
-"""What runs of the drive of a scenario: all of it, or a part that stands for it."""
-
-
-def all_of_it(whole: Scenario) -> Scenario:
-    """Return the drive as it is."""
-    return whole
-
-
 @dataclass(frozen=True)
 class Point:
     """One point of the design, and its runs."""
@@ -120,8 +114,6 @@ class Point:
     jobs: tuple[Job, ...] = ()
     refused: str = ""
     """The reason why this is not a valid scenario; empty for a valid one."""
-    whole: Scenario = field(default_factory=lambda: Scenario.from_dict({}), repr=False)
-    """Its scenario, of whose drive its jobs may run a part; that of all defaults if it is refused."""
 
     @classmethod
     def of(
@@ -130,12 +122,12 @@ class Point:
         inputs: tuple[Input, ...],
         assignment: Assignment,
         seeds: int | Sequence[int],
-        part: Part = all_of_it,
+        part: Part | None = None,
     ) -> Point:
-        """Make a point with a run for each seed; a number of seeds starts at the scenario's own."""
+        """Make a point with a run for each seed; a number of seeds starts at the scenario's own. A part may run."""
         try:
             given = (scenario.set(list(assignment)) if assignment else scenario).with_digests()
-            changed = part(given)
+            changed = part(given) if part else given
         except CoflashError as error:
             return cls(dict(assignment), refused=str(error))
         leaves = flat(given.to_dict())
@@ -154,7 +146,7 @@ class Point:
             _job(changed.with_(seed=seed), inputs, label or changed.name)
             for seed, label in zip(chosen, labels, strict=True)
         )
-        return replace(point, jobs=tuple(jobs), whole=given)
+        return replace(point, jobs=tuple(jobs))
 
     @property
     def label(self) -> str:
@@ -175,7 +167,7 @@ class Plan:
         inputs: tuple[Input, ...],
         assignments: Iterable[Assignment],
         seeds: int | Sequence[int],
-        part: Part = all_of_it,
+        part: Part | None = None,
     ) -> Plan:
         """Plan the runs of all points.
 

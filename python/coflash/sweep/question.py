@@ -22,7 +22,7 @@ from coflash.sweep import swept
 from coflash.sweep.design import Assignment
 from coflash.sweep.engine import On, Place
 from coflash.sweep.goal import Condition, Goal
-from coflash.sweep.plan import Part, Plan, Point, all_of_it
+from coflash.sweep.plan import Part, Plan, Point
 from coflash.terminal import errors
 from coflash.trace import Paths
 
@@ -39,8 +39,7 @@ class Question:
     store: FolderStore
     on: On = None
     console: Console | None = None
-    part: Part = all_of_it
-    """What runs of its drive."""
+    part: Part | None = None
 
     @classmethod
     def of(cls, scenario: Scenario, trace: Paths, store: FolderStore, on: On, progress: bool) -> Question:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import accumulate, repeat, takewhile
@@ -27,10 +28,10 @@ from coflash.sweep.engine import On
 from coflash.sweep.finding import say
 from coflash.sweep.frontier import Frontier, Pair
 from coflash.sweep.generated import traced
-from coflash.sweep.goal import Condition, capacity_apart, condition, goals, margin_apart, number
+from coflash.sweep.goal import CAPACITY, MARGIN, Condition, apart, condition, goals, number
 from coflash.sweep.grown import Grown
 from coflash.sweep.memory import flash_bytes
-from coflash.sweep.plan import Point, all_of_it, refusal
+from coflash.sweep.plan import Point, refusal
 from coflash.sweep.question import Question, estimates, folder_for
 from coflash.sweep.sized import EXPORTED, PRICES, ROUNDS, SMALLER, SPARE, Sized, Sizing, prices
 from coflash.trace import Paths, info
@@ -49,6 +50,8 @@ _TIER, _TIER_SEGMENTS, _TIER_STEPS = "hybrid.scheme.name", 64, 17
 """The key of the scheme of a flash cache before disks; the segments of the largest one, and its sizes."""
 _PERIODS, _PERIOD = 16, 256
 """The periods of such a cache in a trace, and the least requests of one."""
+_OF_A_PART = (LIFE, MEASURES["endurance.tbw_bytes"])
+"""The measures of the part of a drive that runs, where those of the drive are larger."""
 _SHADOWS = ("ggc", "separation", "delay", "zgc", "hgc", "dgc", "sgc")
 """The schemes whose part is the host's write buffer."""
 
@@ -92,12 +95,15 @@ def size(
     """
     scenario = Scenario.of(drive)
     cost = cost or prices(scenario)
-    texts, capacity = capacity_apart([goal] if isinstance(goal, str) else goal)
-    texts, margin = margin_apart(texts)
+    texts, capacity = apart([goal] if isinstance(goal, str) else goal, CAPACITY)
+    texts, more = apart(texts, MARGIN)
+    margin = float(more or 0) / 100
     bounds = tuple(condition(text, cost, margin) for text in texts)
     if not bounds or not number(f"cost {cost}").is_known_before:
         msg = f"size: a goal is needed, such as waf_host<2.5, and a cost of keys alone, such as {PRICES}"
         raise CoflashError(msg)
+    if capacity and (short := next((one.text for one in bounds if one.measure in _OF_A_PART), "")):
+        raise CoflashError(say("of a part", goal=short))
     store = folder_for(out)
     trace, made = traced(trace, store.path, requests, space)
     if margin:
@@ -110,13 +116,11 @@ def size(
     if not about.footprint_pages or not about.write.requests:
         msg = "size: the trace writes nothing, or its addresses are too far apart to count: see coflash trace info"
         raise CoflashError(msg)
-    grown = Grown(about, margin, capacity)
-    if capacity:
-        grown, bounds = grown.on(scenario), tuple(map(grown.bound, bounds))
-        trace, made = grown.written(trace, kept, store.path), [*made, *grown.how]
-        scenario = scenario.with_({"workload.trace_options": None}) if grown.copies > 1 else scenario
+    grown = Grown.of(about, margin, capacity, scenario)
+    if grown.copies > 1:
+        trace, scenario = grown.written(trace, kept, store.path), scenario.with_({"workload.trace_options": None})
     question = replace(Question.of(scenario, trace, store, on, progress), part=grown.part)
-    return _Sizer(question, grown, bounds, cost, axes_of(over or {}), seeds).run(made)
+    return _Sizer(question, grown, bounds, cost, axes_of(over or {}), seeds).run([*made, *grown.how])
 
 
 class _Sizer:
@@ -135,9 +139,9 @@ class _Sizer:
         (self.cost,) = goals(None, None, prices)
         self.tried: dict[tuple[str, Assignment], Sized] = {}
         self.problem, self.refused = "", 0
-        self.grown, self.about = grown, (about := grown.about)
-        room, given = grown.room, {axis.key: axis.points() for axis in axes}
-        self._change({"workload.remap": "dense", EXPORTED: grown.exported})
+        self.grown, about, room = grown, grown.about, grown.room
+        given = {axis.key: axis.points() for axis in axes}
+        self._change({"workload.remap": "dense", EXPORTED: f"{room * about.page_bytes * grown.times:.0f}B"})
         if hybrid := self.base.to_dict().get("hybrid"):
             # The flash is the cache. It begins empty, so the trace comes twice, and has many periods.
             period = min(hybrid["period_requests"], max(_PERIOD, about.requests // _PERIODS))
@@ -168,7 +172,7 @@ class _Sizer:
         spares = self._ordered(SPARE, given.get(SPARE) or [f"{share}%" for share in SPARES])
         # Spare space comes in whole blocks: others of the same size are the same device. A part of a drive has as many
         # as the largest of these shares takes.
-        same = {flash(one): one for one in (spares if grown.capacity else reversed(spares))}
+        same = {flash(one): one for one in (spares if grown.how else reversed(spares))}
         self.spares = sorted(same.values(), key=spares.index)
         self.columns = sorted({(len(self.spares) - 1) * at // (_COLUMNS - 1) for at in range(_COLUMNS)})
 
@@ -179,10 +183,10 @@ class _Sizer:
     def _change(self, keys: Mapping[str, Any]) -> None:
         self.question = replace(self.question, scenario=self.base.with_(keys))
 
-    def _point(self, cache: str, rest: Assignment = (), seeds: int = 1, question: Question | None = None) -> Point:
+    def _point(self, cache: str, rest: Assignment = (), seeds: int = 1) -> Point:
         """Return a device; without a cache it has no order of eviction."""
         rest = tuple(pair for pair in rest if cache != "0B" or pair[0] != _POLICY)
-        return (question or self.question).point(((self.cache, cache), *rest), seeds)
+        return self.question.point(((self.cache, cache), *rest), seeds)
 
     def run(self, how: Sequence[str]) -> Sizing:
         self._check_size()
@@ -200,9 +204,8 @@ class _Sizer:
             for measure in (WAF_HOST, *(goal.measure for goal in self.goals if goal.measure.path in MEASURES))
         }
         ends = ("more",) if self.refused else ("less", "more")
-        later = self._later(best)
-        found = (best, tried, devices, later, steps, ends, variants, explained, self.prices, self.grown.times)
-        return Sizing(self.question.store.path, self.goals, how, *found).write()
+        found = (best, tried, devices, self._later(best), steps, ends, variants, explained, self.prices)
+        return Sizing(self.question.store.path, self.goals, how, *found, self.grown.times).write()
 
     def _later(self, best: Sized) -> tuple[Sized, ...]:
         """Return a device under the first seed, over one round of the trace and over several; nothing if that fails."""
@@ -246,7 +249,7 @@ class _Sizer:
     def _in_time(self) -> str:
         """Replay at the trace's times if a device without a cache keeps up with them, or else in a closed loop."""
         begin, channels = self.question, self.base.to_dict()["flash"]["channels"]
-        span_ns = (self.about.span_ns or 0) * self.grown.copies
+        span_ns = (self.grown.about.span_ns or 0) * self.grown.copies
         depth, repeat = self.base.to_dict()["replay"]["queue_depth"], self.base.to_dict()["workload"].get("repeat", 1)
         for factor in (_MORE_CHANNELS if self.base.name == DEVICE else (1,)) if span_ns else ():
             self.question = begin
@@ -317,8 +320,13 @@ class _Sizer:
     @cache  # noqa: B019 - of one search
     def _priced(self, rest: Assignment, pair: Pair) -> float:
         """Return the cost of a device; infinite if it cannot be made."""
-        point = self._point(*self._place(pair, rest), question=replace(self.question, part=all_of_it))
-        return math.inf if point.refused else self.cost.value((), point.whole) or 0.0
+        with suppress(CoflashError):
+            return self.cost.value((), self._whole(*self._place(pair, rest))) or 0.0
+        return math.inf
+
+    def _whole(self, cache: str, rest: Assignment) -> Scenario:
+        """Return the drive with some values, of which a part may run."""
+        return self.base.set([(self.cache, cache), *rest])
 
     def _other_choices(self) -> list[Assignment]:
         """Return the other schemes, orders of eviction included, of a device that may have a cache."""
@@ -360,7 +368,7 @@ class _Sizer:
 
     def _variants(self, best: Sized) -> dict[str, tuple[Result, ...]]:
         """Run the answer's device under its scheme and each whose parts it has, and without a cache."""
-        key, scenario = _TIER if best.is_tier else _SCHEME, best.point.whole
+        key, scenario = _TIER if best.is_tier else _SCHEME, self._whole(*best.place)
         varied = [pair for pair in best.place[1] if pair[0] in (key, key.removesuffix(".name"))]
         rest = tuple(pair for pair in best.place[1] if pair not in varied)
         nonzero = best.place[0] if best.place[0] != "0B" else self.sizes[len(self.sizes) // 2]
@@ -381,9 +389,11 @@ class _Sizer:
         return [None if isinstance(of, str) else self._sized(one, of) for one, of in zip(points, ran, strict=True)]
 
     def _sized(self, point: Point, runs: tuple[Result, ...]) -> Sized:
-        bounded = estimates(self.goals, [[run.metrics] for run in runs], point.whole)
+        (_, cache), *rest = point.values.items()
+        scenario = self._whole(cache, tuple(rest))
+        bounded = estimates(self.goals, [[run.metrics] for run in runs], scenario)
         excess = [goal.excess(one.mean) for goal, one in zip(self.goals, bounded, strict=True)]
-        cost = self.cost.value([runs[0].metrics], point.whole) or 0.0
+        cost = self.cost.value([runs[0].metrics], scenario) or 0.0
         one = Sized(point, runs, cost, tuple(bounded), tuple(excess))
         self.tried.setdefault(one.place, one)
         return one

@@ -102,8 +102,8 @@ class Sizing(Kept):
     """By the path of a measure, its differences between schemes as sums of shares."""
     cost: str
     """The prices."""
-    times: float = 1.0
-    """The pages of the drive for which one of the trace stands."""
+    times: float
+    """The bytes of the drive for which one of the devices stands."""
 
     @property
     def scenario(self) -> Scenario:
@@ -188,7 +188,7 @@ class Sizing(Kept):
 
     def _rests(self) -> str:
         """Say what the answer rests on."""
-        run, flash = self.answer.runs[0], self.answer.point.whole.to_dict()["flash"]
+        run, flash = self.answer.runs[0], self.scenario.to_dict()["flash"]
         rating = next(iter(assumptions_of(run.document, "endurance").values()), "–")
         dies = counted(math.prod(flash[key.removeprefix("flash.")] for key in SMALLER[1:4]), "die")
         capacity, cell = show(run.workload["logical_bytes"] * self.times, "bytes"), flash["cell"].upper()
