@@ -84,16 +84,7 @@ def schema() -> None:
     typer.echo(json_text.dumps(scenario_schema(), indent=2))
 
 
-_START = {
-    "description": "A 1 GiB SSD whose cache and garbage collection cooperate",
-    "cooperation": "cdm",
-    "flash": {"channels": 2, "chips_per_channel": 2, "exported": "1GiB"},
-    "ftl": {"spare": {"share": "15%"}},
-    "cache": {"size": "5%"},
-    "precondition": {"random_passes": 1.0},
-    "workload": {"synthetic": {"generator": "zipf", "requests": 200_000, "read_share": "30%"}},
-    "replay": {"mode": "closed", "queue_depth": 8},
-}
+_START = Path(__file__).with_name("start.json")
 """A device that is simulated in seconds, under a workload that needs no trace."""
 
 
@@ -110,6 +101,10 @@ def init(file: Path = Path("scenario.toml"), start: str | None = None) -> None:
     if file.exists():
         msg = f"{file}: is there already; give another name, as in coflash init other.toml"
         raise CoflashError(msg)
-    chosen = Scenario.from_dict({"name": file.stem, **_START}) if start is None else Scenario.load(start)
+    chosen = (
+        Scenario.from_dict({"name": file.stem, **json_text.loads(_START.read_text("utf-8"))})
+        if start is None
+        else Scenario.load(start)
+    )
     atomic_write.write_file(file, commented(chosen))
     say(f"{file}; coflash run {file} simulates it")

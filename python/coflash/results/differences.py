@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coflash.measures.measure import Measure
@@ -23,15 +25,8 @@ SEEDS_OF_A_TRACE = (
 OF_BINS = (
     "Percentiles are ends of bins up to 0.1 % of a value wide; intervals over seeds are wider by it on both sides."
 )
-METHOD = (
-    "Seeds: mean difference of pairs of runs with the same seed, 95 % confidence interval (Student's t), and p of the "
-    "two-sided paired t-test. For a replayed trace it covers preconditioning and random choices only.",
-    "Slices: 95 % percentile interval of the circular block bootstrap over slices of equally many requests, the same "
-    "slices in both runs, and p from its resamples. It covers how the difference varies within this "
-    "workload, not other workloads.",
-    f"{OF_BINS} Their p is that of the least difference that the bins permit.",
-    "Several measures are several tests: p is not adjusted for that.",
-)
+_METHOD: Sequence[str] = json.loads(Path(__file__).with_name("method.json").read_text("utf-8"))
+METHOD = tuple(sentence.format(of_bins=OF_BINS) for sentence in _METHOD)
 """A description of the intervals of a table of differences, in the words of a methods section."""
 
 

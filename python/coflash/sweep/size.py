@@ -321,12 +321,9 @@ class _Sizer:
     def _priced(self, rest: Assignment, pair: Pair) -> float:
         """Return the cost of a device; infinite if it cannot be made."""
         with suppress(CoflashError):
-            return self.cost.value((), self._whole(*self._place(pair, rest))) or 0.0
+            cache, others = self._place(pair, rest)
+            return self.cost.value((), self.base.set([(self.cache, cache), *others])) or 0.0
         return math.inf
-
-    def _whole(self, cache: str, rest: Assignment) -> Scenario:
-        """Return the drive with some values, of which a part may run."""
-        return self.base.set([(self.cache, cache), *rest])
 
     def _other_choices(self) -> list[Assignment]:
         """Return the other schemes, orders of eviction included, of a device that may have a cache."""
@@ -368,7 +365,7 @@ class _Sizer:
 
     def _variants(self, best: Sized) -> dict[str, tuple[Result, ...]]:
         """Run the answer's device under its scheme and each whose parts it has, and without a cache."""
-        key, scenario = _TIER if best.is_tier else _SCHEME, self._whole(*best.place)
+        key, scenario = _TIER if best.is_tier else _SCHEME, self.base.set([*best.point.values.items()])
         varied = [pair for pair in best.place[1] if pair[0] in (key, key.removesuffix(".name"))]
         rest = tuple(pair for pair in best.place[1] if pair not in varied)
         nonzero = best.place[0] if best.place[0] != "0B" else self.sizes[len(self.sizes) // 2]
@@ -389,8 +386,7 @@ class _Sizer:
         return [None if isinstance(of, str) else self._sized(one, of) for one, of in zip(points, ran, strict=True)]
 
     def _sized(self, point: Point, runs: tuple[Result, ...]) -> Sized:
-        (_, cache), *rest = point.values.items()
-        scenario = self._whole(cache, tuple(rest))
+        scenario = self.base.set([*point.values.items()])  # of the whole drive, of which a part may have run
         bounded = estimates(self.goals, [[run.metrics] for run in runs], scenario)
         excess = [goal.excess(one.mean) for goal, one in zip(self.goals, bounded, strict=True)]
         cost = self.cost.value([runs[0].metrics], scenario) or 0.0
