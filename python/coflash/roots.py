@@ -19,9 +19,7 @@ def root(function: Callable[[float], float], low: float, high: float) -> float:
         raise ValueError(
             f"the function is {above} at {high} and {below} at {low}; ends with different signs are allowed"
         )
+    sign = -math.copysign(1, below) if below else math.copysign(1, above)
     while low < (middle := low + (high - low) / 2) < high:
-        if math.copysign(1, function(middle)) == math.copysign(1, below):
-            low = middle
-        else:
-            high = middle
+        low, high = (low, middle) if math.copysign(1, function(middle)) == sign else (middle, high)
     return low if abs(function(low)) < abs(function(high)) else high

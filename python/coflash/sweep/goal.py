@@ -21,7 +21,7 @@ from coflash.sweep.design import Assignment
 from coflash.sweep.memory import flash_bytes
 
 MARGIN = re.compile(r"\s*margin\s*[>=]+\s*(\d[\d.]*)\s*%?\s*")
-CAPACITY = re.compile(r"\s*capacity\s*[>=]+\s*(\d[\d.]* ?[kKMGTP]i?B)\s*")
+CAPACITY = re.compile(r"\s*capacity\s*[>=]+\s*(.+?)\s*")
 """Goals that are no bounds of a run: what the others are held under, and what the drive exports."""
 _CONDITION = re.compile(r"\s*([\w.]+)\s*(<=|>=|<|>)\s*(.+?)\s*")
 _PLUS = re.compile(r"\+(?=\s*[A-Za-z])")

@@ -20,10 +20,10 @@ from coflash.table import Table
 from coflash.trace import Options, Paths, head
 from coflash.trace.trace_info import TraceInfo
 
-_ROOM, _BLOCKS_MIN, _REQUESTS_MAX = 1.04, 16, 20_000_000
+_ROOM, _BLOCKS_MIN, _REQUESTS_MAX = 1.04, 64, 20_000_000
 """What a device exports for each page that is touched; the least blocks of a plane that it fills on a part of a drive;
 the most requests of copies, which are made in memory."""
-_SLICES, _APART_BYTES, _FRACTION_MAX = 32, 1 << 20, 2**20 - 1
+_TURN, _APART_BYTES, _FRACTION_MAX = 32, 1 << 20, 2**20 - 1
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class Grown:
         planes, block_bytes = drive.core.sizes()[0] * flash["planes_per_die"], flash["pages_per_block"] * _page(drive)
         least = math.ceil(planes * block_bytes * _BLOCKS_MIN / touched_bytes)
         copies = 1 << (least - 1).bit_length()
-        room, (whole, _) = math.ceil(touched_bytes * copies * more), parsed(capacity) or (0.0, "")
+        room, (whole, unit) = math.ceil(touched_bytes * copies * more), parsed(capacity) or (0.0, "")
         times = whole * (1 + margin) / about.page_bytes / room
-        if times < 1 or copies * about.requests > _REQUESTS_MAX:
+        if unit != "bytes" or times < 1 or copies * about.requests > _REQUESTS_MAX:
             raise CoflashError(say("not grown", touched=touched, capacity=capacity, copies=copies, most=_REQUESTS_MAX))
         turns = say("copies", copies=copies) if copies > 1 else ""
         how = say("grown", capacity=capacity, touched=touched, times=times, copies=turns)
@@ -76,18 +76,19 @@ class Grown:
     def written(self, trace: Paths, options: Options, folder: Path) -> Paths:
         """Write the copies as a trace; one stays as it is.
 
-        They take turns of a slice of the trace, each in another one: so pages that are written one after another are of
-        one copy. If each stood beside the same of other copies, all would be overwritten together: GC had less to do.
+        They take turns of a few requests, each at another place of the trace: caches see all that is in use at a time,
+        and pages that are written one after another are not the same page of each copy, which GC would find overwritten
+        together.
         """
         import numpy as np
 
         if self.copies == 1:
             return trace
         one = {name: np.asarray(column) for name, column in head(trace, self.about.requests, options).to_dict().items()}
-        slices = np.array_split(np.arange(self.about.requests), _SLICES)
-        turns = [(copy, at + copy * _SLICES // self.copies) for at in range(_SLICES) for copy in range(self.copies)]
-        order = np.concatenate([slices[at % _SLICES] for _, at in turns])
-        copies = np.repeat([copy for copy, _ in turns], [len(slices[at % _SLICES]) for _, at in turns])
+        slices = np.array_split(np.arange(self.about.requests), count := -(-self.about.requests // _TURN))
+        turns = [(copy, at + copy * count // self.copies) for at in range(count) for copy in range(self.copies)]
+        order = np.concatenate([slices[at % count] for _, at in turns])
+        copies = np.repeat([copy for copy, _ in turns], [len(slices[at % count]) for _, at in turns])
         apart = int((one["offset_bytes"] + one["length_bytes"]).max()) // _APART_BYTES * _APART_BYTES + _APART_BYTES
         gaps = np.diff(one["time_ns"], append=one["time_ns"][-1:])[order]
         columns = {name: column[order] for name, column in one.items()}
