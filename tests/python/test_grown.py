@@ -100,6 +100,6 @@ def test_what_cannot_be_grown_says_why(trace: Path, tmp_path: Path) -> None:
     refuses(
         "take [0-9]+ copies of the trace, more than 20,000,000 requests",
         "capacity>9TB",
-        keys={"flash.pages_per_block": 2**20},
+        keys={"flash.pages_per_block": 2**16},
     )
     refuses("life_years>5: with a capacity a part of the drive runs.*dwpd", "years>5", "capacity>1TB")

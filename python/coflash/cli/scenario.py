@@ -13,7 +13,7 @@ from coflash.cli.options import Group
 from coflash.commented import commented
 from coflash.files import atomic_write, kinds
 from coflash.imports import imported
-from coflash.scenario import Scenario, built_in_scenarios, scenario_schema
+from coflash.scenario import Scenario, built_in_scenarios, flat, scenario_schema
 from coflash.text_table import TextTable
 
 app = Group(no_args_is_help=True)
@@ -48,7 +48,10 @@ def show(scenario: str, assignments: list[str] | None = None, scale: str | None 
 def check(scenario: str, assignments: list[str] | None = None) -> None:
     """Check a scenario without running it."""
     chosen = scenario_with(scenario, assignments)
-    for remark in chosen.check():
+    outside = [key for key, code in flat(chosen.to_dict()).items() if key.endswith(".code") and code]
+    for key in outside:
+        typer.echo(f"note: {key} is not loaded, since a check runs no code: its default was checked in its place")
+    for remark in chosen.with_({key.removesuffix(".code"): None for key in outside}).check():
         typer.echo(f"note: {remark}")
     typer.echo(f"{chosen.name}: ok, {chosen.hash}")
 

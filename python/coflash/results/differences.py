@@ -18,15 +18,9 @@ from coflash.text_table import TextTable
 if TYPE_CHECKING:
     from coflash.results.database import Results
 
-SEEDS_OF_A_TRACE = (
-    "Intervals over seeds of a replayed trace cover preconditioning and random choices of the simulator only: the "
-    "trace is the same in every run. How far a measure varies within it: coflash compare RUN RUN --intervals."
-)
-OF_BINS = (
-    "Percentiles are ends of bins up to 0.1 % of a value wide; intervals over seeds are wider by it on both sides."
-)
-_METHOD: Sequence[str] = json.loads(Path(__file__).with_name("method.json").read_text("utf-8"))
-METHOD = tuple(sentence.format(of_bins=OF_BINS) for sentence in _METHOD)
+_WORDS = json.loads(Path(__file__).with_name("method.json").read_text("utf-8"))
+SEEDS_OF_A_TRACE, OF_BINS = _WORDS["seeds of a trace"], _WORDS["bins"]
+METHOD: Sequence[str] = [sentence.format(of_bins=OF_BINS) for sentence in _WORDS["intervals"]]
 """A description of the intervals of a table of differences, in the words of a methods section."""
 
 
