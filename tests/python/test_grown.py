@@ -52,7 +52,6 @@ def test_copies_have_each_request_and_each_gap_once_at_addresses_of_their_own_an
     own_gaps = [int(b) - int(a) for a, b in zip(one["time_ns"], one["time_ns"][1:], strict=False)]
     assert (Counter(3 * own_gaps) - Counter(gaps)).total() <= 1, "but for that after the last request"
     assert {*(Counter(gaps) - Counter(3 * own_gaps))} <= {0}
-    assert Grown(about, "", 0).written(trace, {}, tmp_path) == trace
 
 
 def test_a_part_of_a_drive_exports_what_the_trace_needs_and_has_its_part_of_spare_space_and_cache(trace: Path) -> None:

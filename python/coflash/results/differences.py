@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,10 +102,13 @@ def _by_slices(measure: Measure, pairs: Sequence[tuple[Result, Result]]) -> Inte
     return Interval(float(low), float(high), min(1.0, 2 * (int(beyond) + 1) / (RESAMPLES + 1)))
 
 
-def notes_on_seeds(results: Results, measures: Iterable[Measure]) -> list[str]:
-    """State what intervals over seeds cover, if there are several seeds: of percentiles, and of a replayed trace."""
-    if not any(len(runs) > 1 for runs in results.of_one_point()):
+def notes_on_seeds(results: Results, measures: Sequence[Measure]) -> list[str]:
+    """State what intervals over seeds cover, if there are several seeds: nothing, percentiles, a replayed trace."""
+    known = [[*filter(None, map(results.metrics, runs))] for runs in results.of_one_point() if len(runs) > 1]
+    if not any(known):
         return []
+    if all(measure.read(one) == measure.read(runs[0]) for runs in known for one in runs for measure in measures):
+        return [_WORDS["alike"]]
     notes = [OF_BINS] if any(measure.bin_width for measure in measures) else []
     return [*notes, SEEDS_OF_A_TRACE] if results.is_replayed else notes
 

@@ -57,9 +57,9 @@ class Grown:
         times = whole * (1 + margin) / about.page_bytes / room
         if unit != "bytes" or times < 1 or copies * about.requests > _REQUESTS_MAX:
             raise CoflashError(say("not grown", touched=touched, capacity=capacity, copies=copies, most=_REQUESTS_MAX))
-        turns = say("copies", copies=copies) if copies > 1 else ""
-        how = say("grown", capacity=capacity, touched=touched, times=times, copies=turns)
-        return cls(about, touched, room, copies, times, (how,))
+        said = say("copies", copies=copies) if copies > 1 else ""
+        how = [say("grown", capacity=capacity, touched=touched, times=times, copies=said)]
+        return cls(about, touched, room, copies, times, how)
 
     def part(self, drive: Scenario) -> Scenario:
         """Return the part of a drive that the trace fills, which exports as much under any spare space."""
@@ -74,7 +74,7 @@ class Grown:
         return fills.with_({"cache.size": f"{cached:.0f}B"}) if unit == "bytes" else fills
 
     def written(self, trace: Paths, options: Options, folder: Path) -> Paths:
-        """Write the copies as a trace; one stays as it is.
+        """Write the copies as a trace.
 
         They take turns of a few requests, each at another place of the trace: caches see all that is in use at a time,
         and pages that are written one after another are not the same page of each copy, which GC would find overwritten
@@ -82,8 +82,6 @@ class Grown:
         """
         import numpy as np
 
-        if self.copies == 1:
-            return trace
         one = {name: np.asarray(column) for name, column in head(trace, self.about.requests, options).to_dict().items()}
         slices = np.array_split(np.arange(self.about.requests), count := -(-self.about.requests // _TURN))
         turns = [(copy, at + copy * count // self.copies) for at in range(count) for copy in range(self.copies)]

@@ -156,8 +156,8 @@ class _Sizer:
             page_bytes, _ = parsed(self.base.to_dict()["flash"]["page_size"]) or (1.0, "")
             made, most = ["0B"], int(room * about.page_bytes // page_bytes)
             pages = accumulate(repeat(1), lambda at, _: at + max(1, at // _FINE))
-            page = math.ceil(grown.times) * int(page_bytes)
-            made += [f"{at * page}B" for at in takewhile(lambda at: at <= most, pages)]
+            page_bytes *= math.ceil(grown.times)
+            made += [f"{at * int(page_bytes)}B" for at in takewhile(lambda at: at <= most, pages)]
         self.grid = say("given caches" if self.cache in given else "of pages")
         self.sizes = self._ordered(self.cache, given.get(self.cache, made))
         # No cache; of flash before disks the most.
