@@ -223,7 +223,7 @@ def write_shown(work: Callable[[traces.Progress], dict[str, Any]]) -> None:
         with shown("writing", errors()) as report:
             written = work(report)
     except KeyboardInterrupt:
-        say("stopped: nothing is written; the same command begins anew", errors())
+        errors().print("stopped: nothing is written; the same command begins anew", soft_wrap=True)
         raise
     notes(written["remarks"])
     requests, size = counted(written["requests"], "request"), show(written["bytes"], "bytes")
