@@ -133,8 +133,8 @@ export function compared(left: Numbers, right: Numbers, chart: Measure, perBlock
   const percent = (from: number, to: number, less: string): string => `${Math.round((100 * Math.abs(from - to)) / Math.max(1, from))}\u00a0% ${from >= to ? less : "more"}`;
   if (chart === "waf") {
     if (one === other) return "Both drives have written the same number of flash pages";
-    const freed = [left, right].map((drive) => (perBlock - drive.gc_copies_pages / Math.max(1, drive.victims)).toFixed(0));
-    return `Right: ${percent(one, other, "fewer")} flash pages written${one > other ? ", so less wear" : ""}. A cleaned block frees ${freed[1]} pages on average, on the left ${freed[0]}: ${number(right.victims)} blocks had to be cleaned, on the left ${number(left.victims)}. Copies alone: ${percent(left.gc_copies_pages, right.gc_copies_pages, "fewer")},`;
+    const [before, now] = [left, right].map((drive) => Math.round(drive.gc_copies_pages / Math.max(1, drive.victims)));
+    return `Right: ${percent(one, other, "fewer")} flash pages written${one > other ? ", so less wear" : ""}. Why so much? A cleaning copies ${now} pages, not ${before}, and frees ${perBlock - now!}, not ${perBlock - before!}; so ${number(right.victims)} cleanings take the place of ${number(left.victims)},`;
   }
   return `A request takes ${(other / 1e6).toFixed(2)} ms on the right, ${(one / 1e6).toFixed(2)} ms on the left: ${percent(one, other, "less")}`;
 }

@@ -167,8 +167,8 @@ export function drawScene(
 
 function drawVictim(context: CanvasRenderingContext2D, scene: Scene, time: number, { victim, copies, cache, isTall }: ReturnType<typeof layout>, colours: Palette): void {
   const [isErased, alpha] = [time > ERASE_MS, context.globalAlpha];
-  label(context, isErased ? "erased: empty again" : "a block being cleaned", victim.x, victim.y - 5, colours);
-  const later = scene.returned.size > 0 ? `copies, and ${scene.returned.size} from the cache later` : "copies in a new block";
+  label(context, isErased ? "erased: empty again" : "the block it cleans next", victim.x, victim.y - 5, colours);
+  const later = scene.returned.size > 0 ? `copies + ${scene.returned.size} from the cache, later` : "copies in a new block";
   label(context, isTall ? `↓ ${later}` : later, copies.x, copies.y - 5, colours);
   scene.pages.forEach((_, at) => paintPage(context, "free", false, cellOf(copies, at), colours));
   if (!isTall) label(context, "→", (victim.x + victim.size * victim.across + copies.x) / 2 - 8, copies.y + (copies.size * copies.across) / 2, colours, 1.5);
