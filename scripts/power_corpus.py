@@ -287,8 +287,8 @@ def main() -> int:
                 continue
             try:
                 if arguments.seeds:
-                    place = folder(case.medium)
-                    about = seeds_row(case, place, arguments.seeds, arguments.load, arguments.points)
+                    device_folder = folder(case.medium)
+                    about = seeds_row(case, device_folder, arguments.seeds, arguments.load, arguments.points)
                     seed_rows.append(about)
                     failed += about[2] != about[3]
                     print(ROW.format(*about), flush=True)
