@@ -259,7 +259,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("only", nargs="*", help="names of programs, or media such as raw; all by default")
     parser.add_argument("--points", type=int, help="states beside those right after flushes; by medium if not given")
-    parser.add_argument("--seeds", type=int, default=0, help="look for each fault with so many seeds")
+    parser.add_argument("--seeds", type=int, default=0, help="look for each fault with this number of seeds")
     parser.add_argument("--load", type=int, default=0, help="busy processes beside it")
     parser.add_argument(
         "--write",
