@@ -359,6 +359,8 @@ fn tcp_takes_a_free_port_and_tells_it() {
         begin(&mut client);
         client.write_all(&command(0, READ, 3, 5, 2)).unwrap();
         assert_eq!((simple(&mut client), receive(&mut client, 2)), ((0, 3), vec![0, 0]));
+        server.stopper().stop();
+        assert_eq!(client.read(&mut [0]).unwrap(), 0, "it waits for no further request");
     });
 }
 
