@@ -110,7 +110,7 @@ def size(
         faster = scenario.to_dict()["replay"]["time_scale"] / (1 + margin)
         scenario = scenario.with_({"replay.time_scale": faster, "precondition.fill": "sequential"})
         made.append(say("margin", margin=margin))
-    given = scenario.to_dict()
+    question, given = Question.of(scenario, trace, store, on, progress), scenario.to_dict()
     kept = {key: one for key, one in given["workload"]["trace_options"].items() if isinstance(one, str)}
     about = info(trace, kept, page=given["ftl"].get("indirection_unit") or "4KiB")
     if not about.footprint_pages or not about.write.requests:
@@ -119,8 +119,10 @@ def size(
     grown = Grown.of(about, margin, capacity, scenario)
     if grown.copies > 1:
         trace, scenario = grown.written(trace, kept, store.path), scenario.with_({"workload.trace_options": None})
-    question = replace(Question.of(scenario, trace, store, on, progress), part=grown.part)
-    return _Sizer(question, grown, bounds, cost, axes_of(over or {}), seeds).run([*made, *grown.how])
+        question = Question.of(scenario, trace, store, on, progress)
+    return _Sizer(replace(question, part=grown.part), grown, bounds, cost, axes_of(over or {}), seeds).run(
+        [*made, *grown.how]
+    )
 
 
 class _Sizer:
