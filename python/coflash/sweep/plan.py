@@ -179,7 +179,8 @@ class Plan:
             raise CoflashError(pairs[0][1].refused)
         good = {value for given, point in pairs if not point.refused for value in given}
         for key, text in dict.fromkeys(value for given, _ in pairs for value in given if value not in good):
-            _check_word(scenario, key, text)
+            if number_in(text.strip('"')) is None:  # an invalid number makes only its own points fail
+                scenario.set([(key, text)])
         return cls(tuple(point for _, point in pairs))
 
     def jobs(self) -> list[Job]:
@@ -189,18 +190,6 @@ class Plan:
         for job in jobs.values():
             devices.setdefault(job.device_key, []).append(job)
         return [job for group in devices.values() for job in group]
-
-
-def _check_word(scenario: Scenario, key: str, text: str) -> None:
-    """Check a value that is not a number: a misspelt word is an error at every point.
-
-    An invalid number makes only its own points fail.
-
-    Raises:
-        CoflashError: It cannot be used.
-    """
-    if number_in(text.strip('"')) is None:
-        scenario.set([(key, text)])
 
 
 def sharing(jobs: Sequence[Job]) -> list[Job]:
