@@ -94,6 +94,7 @@ def study(names: Mapping[str, Any], *, pictures: Mapping[str, Draw] = {}, tables
         },
         answer=lambda runs: queries.numbers(answer, runs) if answer else {},
         explanation=queries.notes("answer"),
+        unsteady_too=names.get("UNSTEADY_TOO", ""),
         queries=queries,
     )
 
@@ -200,8 +201,8 @@ def _cells(queries: Queries, values: str, y: str, x: str = "", colours: str = ""
 
 
 def _tested(queries: Queries, query: str, runs: Runs) -> Finding:
-    rows = queries.rows(query, runs)[1]
-    return Finding(all(row[0] for row in rows), "; ".join(row[1] for row in rows))
+    rows = [row for row in queries.rows(query, runs)[1] if None not in row[:2]]
+    return Finding(all(row[0] for row in rows) if rows else None, "; ".join(row[1] for row in rows))
 
 
 def _names(queries: Queries, words: list[str]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from coflash._core import REVISION, __version__
@@ -93,7 +94,7 @@ def markdown(of: Paper | Study, name: str, scale: str, options: Sequence[str], r
             *(part for aside, those in asides.items() if those for part in (_SHOWN[aside], _claims(those))),
         ]
     made = [*(said[name] for name in told_first), *made_by(command, of, scale, options, runs)]
-    first = opening(of, rows, unsteady(runs), images)
+    first = opening(of, rows, unsteady(of, runs), images)
     last = [f"## {LEFT_OPEN[type(of)]}", said[limits]]
     parts = [f"# {of.text.title}", *first, *made, *answer, *exhibits(of, runs, images), *last]
     return "\n\n".join(parts) + "\n"
@@ -114,7 +115,7 @@ def made_by(command: str, of: Investigation, scale: str, options: Sequence[str],
     """Yield the paragraphs that say how the page was made."""
     made = f"coflash {command} {of.name} --scale {scale}"
     whole = " ".join([made, *options])
-    different = {run.key: run for run in runs}.values()  # experiments may share runs
+    different = {run.key: run for run in (*runs, *runs.left_out)}.values()  # experiments may share runs
     requests = sum(run.metrics.requests for run in different)
     yield f"<!-- Written by `{made}`; every number below comes from its runs. -->"
     yield (
@@ -124,11 +125,19 @@ def made_by(command: str, of: Investigation, scale: str, options: Sequence[str],
     )
 
 
-def unsteady(runs: Runs) -> str:
-    """Say how many of the runs were not steady by their own notes; empty if all were."""
-    different = {run.key: run for run in runs}.values()
-    noted = sum(bool(run.unsteady) for run in different)
-    return f"By their own notes, {noted} of {len(different):,} runs say nothing of a steady state" if noted else ""
+def unsteady(of: Investigation, runs: Runs) -> str:
+    """Say how many of the runs were not steady by their own notes, and what became of them; empty if all were."""
+    every = (*runs, *runs.left_out)
+    different = {run.key: run for run in every}.values()
+    if not (noted := sum(bool(run.unsteady) for run in different)):
+        return ""
+    said = f"By their own notes, {noted} of {len(different):,} runs say nothing of a steady state"
+    if isinstance(of, Study) and of.unsteady_too:
+        return f"{said}; they are judged, too: {of.unsteady_too}"
+    total = Counter(run.experiment.title for run in every)
+    out = Counter(run.experiment.title for run in runs.left_out)
+    each = ", ".join(f"{title} {out[title]} of {total[title]}" for title in total if out[title])
+    return f"{said}, and are left out, with workloads most of whose runs do not: {each}" if each else said
 
 
 def exhibits(of: Investigation, runs: Runs, images: str) -> Iterator[str]:

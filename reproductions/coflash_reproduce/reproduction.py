@@ -92,6 +92,8 @@ def reproduce(
     output = Output(out, publish)
     atomic_write.make_folder(out / _TABLES)
     runs = run_all(experiments, out / _STORE, jobs, console)
+    if isinstance(of, Study) and not of.unsteady_too:
+        runs = runs.steady()
     of = replace(of, exhibits=tuple(one for one in of.exhibits if one.shows(runs)))
     tables = {exhibit.name: page.exhibit_csv(exhibit, runs) for exhibit in of.exhibits}
     if figure is None:

@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from coflash.scenario import Scenario
-from coflash_reproduce.claim import HOLDS, REFUTED
+from coflash_reproduce.claim import HOLDS, REFUTED, UNJUDGED
 from coflash_reproduce.paper import Investigation, Runs
 
 
 class Finding(NamedTuple):
     """The answer of the runs to a hypothesis."""
 
-    holds: bool
+    holds: bool | None
+    """None where no run that was steady says anything of it."""
     numbers: str
     """The numbers on which the answer rests."""
 
@@ -38,7 +39,7 @@ class Tested:
     @property
     def verdict(self) -> str:
         """Whether it holds."""
-        return HOLDS if self.finding.holds else REFUTED
+        return UNJUDGED if self.finding.holds is None else HOLDS if self.finding.holds else REFUTED
 
     def row(self) -> tuple[str, ...]:
         """Return the cells of the table."""
@@ -55,6 +56,8 @@ class Study(Investigation):
     """The numbers of the section "answer"."""
     explanation: Callable[[Runs], Iterable[str]] = lambda _: ()
     """What follows it, a paragraph each."""
+    unsteady_too: str = ""
+    """Why it judges runs that were not steady by their notes, too; empty if it does not."""
 
     def test(self, runs: Runs) -> list[Tested]:
         """Test each hypothesis."""

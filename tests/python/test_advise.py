@@ -56,13 +56,13 @@ def test_what_the_advised_answer_costs_readers_stands_in_the_sentence(advice: co
 
 def test_a_prefix_is_called_one_and_a_device_that_cannot_run_the_whole_is_refused_first(tmp_path: Path) -> None:
     trace = tmp_path / "long.csv"
-    rows = "".join(f"{at},write,{4096 * (at % 20_000)},4096\n" for at in range(30_000))
+    rows = "".join(f"{at},write,{4096 * (at % 25_000)},4096\n" for at in range(30_000))
     trace.write_text("time,op,offset,size\n" + rows, encoding="utf-8")
     room = OWN.core.exported_bytes()
-    assert 4096 * 3000 < room < 4096 * 20_000
+    assert 4096 * 3000 < room < 4096 * 25_000
     out = tmp_path / "out"
     wanted = (
-        f"touches 78.1 MiB as a whole; the device exports .*--set flash.exported={4096 * 20_000}B.*--requests 400000"
+        f"touches 97.7 MiB as a whole; the device exports .*--set flash.exported={4096 * 25_000}B.*--requests 400000"
     )
     with pytest.raises(CoflashError, match=wanted):
         coflash.advise(OWN, str(trace), out=out)
@@ -174,12 +174,11 @@ def test_jobs_of_fio_begin_with_their_own_warm_up_since_they_do_not_repeat(tmp_p
 def test_of_answers_that_save_alike_the_one_with_the_least_memory_is_advised(tmp_path: Path) -> None:
     uniform = OWN.with_({"workload.synthetic.generator": "uniform", "workload.synthetic.read_share": "0%"})
     found = coflash.advise(uniform, out=tmp_path, seeds=2)
-    # Without reads no page is cached clean: all that know of overwrites are the same.
-    assert (
-        found.best.answer.name == "cdm-overwrites"
-        and found.why
-        and [*found.why.shares] == ["overwritten pages known at once"]
-    )
+    # Without reads no page is cached clean: all that know of overwrites are the same, in each order of eviction.
+    assert found.best.answer.name.startswith("cdm-overwrites") and found.why
+    order = found.best.answer.name.partition(" with ")[2]
+    shares = {"overwritten pages known at once", *([f"eviction by {order}"] if order else [])}
+    assert {*found.why.shares} == shares
     assert "over slices of the workload and over 2 seeds" in found.sentences[0]
 
 

@@ -316,6 +316,7 @@ def declared(knowledge: str) -> str:
     return next((one.needs for one in named if one.needs), "nothing")
 
 
+UNSTEADY_TOO = "no row of a table is theirs, but for intervals over slices"
 COLOURS = {
     "more": "#e07000",
     "alike": "#d8d8d8",
