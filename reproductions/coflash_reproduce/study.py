@@ -65,11 +65,15 @@ class Study(Investigation):
         return [Tested(titles[name], bodies[name], test(runs)) for name, test in self.hypotheses.items()]
 
 
+WARM: Mapping[str, Any] = {"precondition.until_steady": True, "precondition.through_caches": True}
+"""The keys with which a run begins in the steady state of its workload, caches included."""
+
+
 def four_dies(blocks_per_plane: int) -> Scenario:
-    """Return the device of `demo` with four dies only, for workloads that take all its space."""
+    """Return the device of `demo` with four dies only, warmed up, for workloads that take all its space."""
     flash = {"channels": 2, "chips_per_channel": 2, "blocks_per_plane": blocks_per_plane}
     keys = {f"flash.{key}": number for key, number in flash.items()}
-    return Scenario.load("demo").with_({**keys, "workload.remap": "none"})
+    return Scenario.load("demo").with_({**keys, **WARM, "workload.remap": "none"})
 
 
 def asked(scenario: Scenario, generator: Any, requests: int, read_share: str) -> Scenario:
