@@ -13,7 +13,7 @@ from coflash_reproduce.paper import Experiment, Figure, Line, Picture, Runs
 
 FORMATS: tuple[Format, ...] = ("png", "svg")
 _PANEL_INCHES, _ALONE_INCHES, _BARS_INCHES = (2.7, 2.5), (3.8, 2.5), (7.0, 2.5)
-_PAGE_INCHES = 11
+_PAGE_INCHES = 8.2
 """The width into which panels fit side by side."""
 _SPOKEN = re.compile(rb' (?:aria-[\w-]+|role)="[^"]*"')
 """What a screen reader would say of each mark: a page shows a picture as a whole, and has its numbers in a table."""

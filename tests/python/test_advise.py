@@ -58,6 +58,7 @@ def test_a_prefix_is_called_one_and_a_device_that_cannot_run_the_whole_is_refuse
     trace = tmp_path / "long.csv"
     rows = "".join(f"{at},write,{4096 * (at % 25_000)},4096\n" for at in range(30_000))
     trace.write_text("time,op,offset,size\n" + rows, encoding="utf-8")
+    replayed = OWN.with_({"workload.trace_options.columns": "auto"})
     room = OWN.core.exported_bytes()
     assert 4096 * 3000 < room < 4096 * 25_000
     out = tmp_path / "out"
@@ -65,9 +66,9 @@ def test_a_prefix_is_called_one_and_a_device_that_cannot_run_the_whole_is_refuse
         f"touches 97.7 MiB as a whole; the device exports .*--set flash.exported={4096 * 25_000}B.*--requests 400000"
     )
     with pytest.raises(CoflashError, match=wanted):
-        coflash.advise(OWN, str(trace), out=out)
-    assert not coflash.results(out), "before any run"
-    found = coflash.advise(OWN, str(trace), out=out, requests=3000)
+        coflash.advise(replayed, str(trace), out=out)
+    assert not [*out.glob("runs/*")], "before any run"
+    found = coflash.advise(replayed, str(trace), out=out, requests=3000)
     assert "of a prefix" in found.asked[0] and found.has_more
     whole = coflash.advise(OWN.with_({"workload.synthetic.requests": 2000}), out=out, requests=2001)
     assert "prefix" not in whole.asked[0]

@@ -103,24 +103,24 @@ def _cases(caches: Iterable[float], unit: str, lines: Iterable[str]) -> tuple[Ca
 
 def _draw(runs: Runs) -> list[Chart]:
     """Draw the changes on the trace, and beside the generators' middle cache."""
-    names, rows = STUDY.queries.rows(
+    _, rows = STUDY.queries.rows(
         "select row, title || ', ' || cache, line, waf, response from changes where list_contains($DRAWN, line) and "
         "(experiment = $PGBENCH or place = (select median(place) from changes where experiment <> $PGBENCH))",
         runs,
     )
-    order = sorted({row for row, *_ in rows})
+    order = sorted({row for row, *_ in rows}, reverse=True)
     places = {float(order.index(row)): place for row, place, *_ in rows}
     styles = {scheme: look._replace(dash=()) for scheme, look in looks(DRAWN).items()}
     return [
         lines(
-            [{"x": order.index(row[0]), "y": row[at], "name": row[2], "part": order.index(row[0])} for row in rows],
-            Axis("", ticks=places, words=True),
-            Axis(f"{names[at]} against none", "share"),
+            [{"x": row[at], "y": order.index(row[0]), "name": row[2], "part": order.index(row[0])} for row in rows],
+            Axis(f"{label} against none", "share"),
+            Axis("", ticks=places),
             styles=styles,
             by="weight, stream",
-            inches=(7.0, 2.5),
+            inches=(3.4, 3.0),
         )
-        for at in (3, 4)
+        for at, label in ((3, "WAF"), (4, "mean response"))
     ]
 
 
