@@ -141,8 +141,8 @@ class Advice(Kept):
             ahead = say("ahead", ahead=self.ahead) if self.ahead else ""
             hits = "" if best.hits is None else say("price in hits", points=f"{100 * best.hits:+.1f}".replace("-", "−"))
             price = "" if best.p99 is None else say("price", hits=hits, p99=best.p99)
-            more = {"sure": sure, "ahead": ahead, "price": price}
-            return say("saves", advice=advice, base=base, best=best, measure=measure, **more)
+            told = {"sure": sure, "ahead": ahead, "price": price}
+            return say("saves", advice=advice, base=base, best=best, measure=measure, **told)
         if not base.value:
             return say("no advice", requests=base.runs[0].metrics.requests, longer=self._longer)
         most = max(self.tried, key=lambda one: one.saved)
