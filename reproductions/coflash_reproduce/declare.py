@@ -31,7 +31,7 @@ from typing import Any
 from coflash.charts import Chart
 from coflash.measures.measure import MEASURES, Measure
 from coflash.quantity import show
-from coflash.results.estimate import estimate
+from coflash.results.estimate import Estimate, estimate
 from coflash_reproduce import drawing
 from coflash_reproduce.claim import FALLS, RISES, Claim, Kind, Paper
 from coflash_reproduce.data import toml, toml_beside
@@ -153,17 +153,24 @@ def _lines(queries: Queries, query: str, runs: Runs, experiment: Experiment | No
 
 
 def _bars(queries: Queries, values: str, label: str, form: str, stacked: bool = False) -> tuple[Table, Draw]:
-    """Return bars: rows of their group, their line and a number, whose form is "share" or one of Python's."""
+    """Return bars: rows of their group, their line and a number, whose form is "share" or one of Python's.
 
-    def groups(runs: Runs) -> dict[str, dict[str, float]]:
-        numbers: dict[str, dict[str, float]] = {}
+    In place of a number there may be a list of those of all seeds: then a bar is their mean, with its interval.
+    """
+
+    def groups(runs: Runs) -> dict[str, dict[str, Estimate]]:
+        numbers: dict[str, dict[str, Estimate]] = {}
         for group, line, number in queries.rows(values, runs)[1]:
-            numbers.setdefault(group, {})[line] = number
+            numbers.setdefault(group, {})[line] = estimate(number if isinstance(number, list) else [number])
         return numbers
 
     def table(runs: Runs) -> Grid:
         columns = dict.fromkeys(line for numbers in groups(runs).values() for line in numbers)
-        shown: Callable[[float], str] = partial(show, unit="share") if form == "share" else partial(written, form=form)
+        write: Callable[[float], str] = partial(show, unit="share") if form == "share" else partial(written, form=form)
+
+        def shown(found: Estimate) -> str:
+            return write(found.mean or 0.0) + (f" ± {write(found.half_width)}" if found.half_width else "")
+
         rows = (
             (group, *(shown(numbers[line]) if line in numbers else "" for line in columns))
             for group, numbers in groups(runs).items()
@@ -172,8 +179,14 @@ def _bars(queries: Queries, values: str, label: str, form: str, stacked: bool = 
 
     def draw(runs: Runs) -> list[Chart]:
         factor = 100 if form == "share" else 1
-        scaled = {group: {line: factor * each for line, each in of.items()} for group, of in groups(runs).items()}
-        return [drawing.bars(scaled, label, stacked=stacked)]
+        found = groups(runs)
+        scaled = {
+            group: {line: factor * (each.mean or 0.0) for line, each in of.items()} for group, of in found.items()
+        }
+        halves = {
+            (group, line): factor * (each.half_width or 0.0) for group in found for line, each in found[group].items()
+        }
+        return [drawing.bars(scaled, label, stacked=stacked, halves=halves)]
 
     return table, draw
 

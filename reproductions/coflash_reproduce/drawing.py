@@ -102,13 +102,18 @@ def bars(
     label: str,
     *,
     stacked: bool = False,
+    halves: Mapping[tuple[str, str], float] = {},
     inches: tuple[float, float] = _BARS_INCHES,
     title: str = "",
     legend: bool = True,
 ) -> Chart:
-    """Draw a group of bars for each name, beside or upon each other, on an axis that begins at 0 or below."""
+    """Draw a group of bars for each name, beside or upon each other, on an axis that begins at 0 or below.
+
+    Bars beside each other have the half-widths of their intervals where these are known, by group and name.
+    """
     rows: list[Row] = [
         {"row": group, "name": name, "from": 0, "to": value}
+        | ({"low": value - half, "high": value + half} if (half := halves.get((group, name))) else {})
         for group, of in groups.items()
         for name, value in of.items()
     ]
