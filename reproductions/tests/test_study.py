@@ -15,6 +15,7 @@ from reproduced import documents, rows
 from coflash import CoflashError
 from coflash.measures.measure import WAF_HOST
 from coflash_reproduce import declare
+from coflash_reproduce import study as frame
 from coflash_reproduce.claim import Paper
 from coflash_reproduce.page import unsteady
 from coflash_reproduce.paper import Axis, Case, Experiment, Figure, Run, Runs
@@ -22,7 +23,7 @@ from coflash_reproduce.queries import Queries
 from coflash_reproduce.reproduction import PAPERS, STUDIES, Done, study
 from coflash_reproduce.runs import run_all
 from coflash_reproduce.studies import NAMES
-from coflash_reproduce.study import Finding, Study, Tested
+from coflash_reproduce.study import Finding, Study
 from coflash_reproduce.text import Text
 from processes import coflash
 from sweeps import SMALL
@@ -178,7 +179,7 @@ def test_a_hypothesis_of_which_no_run_tells_is_not_judged(done: Done) -> None:
     nothing = declare._tested(
         queries, "select min(waf_host) > 0, any_value(title) from runs where line = 'none'", done.runs
     )
-    assert nothing == Finding(None, "") and Tested("a", "b", nothing).verdict == "not judged"
+    assert nothing == Finding(None, "") and frame.Tested("a", "b", nothing).verdict == "not judged"
     some = "select null, 'lost' union all select true, 'left'"
     assert declare._tested(queries, some, done.runs) == Finding(True, "left")
     assert f"{queries.numbers('select null as lost', done.runs)['lost']:.2f}" == "(no run tells)"
