@@ -38,7 +38,7 @@ PARTITIONERS: dict[int, Any] = {
 }
 STAND_INS = {f"stand-in {name}": name for name in (*opfcl.FIRST, *opfcl.CONFIG_2)}
 """The workloads of the OP-FCL paper, of which there are stand-ins."""
-NVM = 8
+FLASH_OVER_CACHE = 8
 """The flash of a stand-in over its cache in NVM."""
 UNKNOWN, KNOWN = "nothing known", "both known"
 HALF = (0.4, 0.6)
@@ -114,7 +114,10 @@ def _stand_ins(scale_name: str, seeds: int) -> Iterator[Experiment]:
     known = {one.name: one for one in opfcl.experiments(scale_name, ())}
     for title, name in STAND_INS.items():
         one = known[name]
-        cache = {"cache.size": f"{flash_bytes(one.scenario) // NVM // 4096 * 4}KiB", "hybrid.resizing": "yielding"}
+        cache = {
+            "cache.size": f"{flash_bytes(one.scenario) // FLASH_OVER_CACHE // 4096 * 4}KiB",
+            "hybrid.resizing": "yielding",
+        }
         cases = (
             Case(line, place, {"hybrid.scheme": scheme, "cooperation": "none" if line == UNKNOWN else "cdm", **cache})
             for (place, scheme), line in product(_schemes(opfcl.BEST[name][0]).items(), (UNKNOWN, KNOWN))
