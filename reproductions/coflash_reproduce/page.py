@@ -14,7 +14,19 @@ from collections.abc import Iterator, Sequence
 from coflash._core import REVISION, __version__
 from coflash.quantity import change, show_change
 from coflash.results.estimate import Estimate
-from coflash_reproduce.claim import COUNTED, HOLDS, INPUT, NEAR, PREDICTION, Judged, Paper, counts, each, judge
+from coflash_reproduce.claim import (
+    COUNTED,
+    HOLDS,
+    INPUT,
+    NEAR,
+    PREDICTION,
+    UNJUDGED,
+    Judged,
+    Paper,
+    counts,
+    each,
+    judge,
+)
 from coflash_reproduce.drawing import lines_of
 from coflash_reproduce.opening import LEFT_OPEN, opening
 from coflash_reproduce.output import SHOWN
@@ -64,10 +76,12 @@ def markdown(of: Paper | Study, name: str, scale: str, options: Sequence[str], r
     if isinstance(of, Study):
         tested = of.test(runs)
         command, told_first, limits = "study", ["question"], "limits"
+        lost = sum(one.verdict == UNJUDGED for one in tested)
+        not_judged = f", and {lost} could not be judged: no run that is steady tells of them" if lost else ""
         rows = cells(tested)
         answer = [
             "## What was found",
-            f"Of {len(tested)} hypotheses {sum(one.verdict == HOLDS for one in tested)} hold. "
+            f"Of {len(tested)} hypotheses {sum(one.verdict == HOLDS for one in tested)} hold{not_judged}. "
             "Numbers after ± are half-widths of 95 % confidence intervals over seeds.",
             table(Grid(COLUMNS["findings"], tuple(rows))),
             said["answer"].format_map(of.answer(runs)),
@@ -137,7 +151,9 @@ def unsteady(of: Investigation, runs: Runs) -> str:
     total = Counter(run.experiment.title for run in every)
     out = Counter(run.experiment.title for run in runs.left_out)
     each = ", ".join(f"{title} {out[title]} of {total[title]}" for title in total if out[title])
-    return f"{said}, and are left out, with workloads most of whose runs do not: {each}" if each else said
+    return (
+        f"{said}, and are left out, with workloads less than two thirds of which are steady: {each}" if each else said
+    )
 
 
 def exhibits(of: Investigation, runs: Runs, images: str) -> Iterator[str]:

@@ -168,8 +168,8 @@ def test_runs_that_are_not_steady_are_left_out_and_with_them_workloads_of_which_
     assert [one.key for one in steady] == ["x1", "x2"] and len(steady.left_out) == 4
     said = unsteady(replace(TOY, unsteady_too=""), steady)
     assert said == (
-        "By their own notes, 3 of 6 runs say nothing of a steady state, and are left out, with workloads most of whose "
-        "runs do not: X 1 of 3, Y 3 of 3"
+        "By their own notes, 3 of 6 runs say nothing of a steady state, and are left out, with workloads less than "
+        "two thirds of which are steady: X 1 of 3, Y 3 of 3"
     )
     assert unsteady(TOY, Runs(steady.runs)) == ""
 

@@ -12,7 +12,7 @@ from coflash.scenario import Scenario
 from coflash_reproduce.declare import study
 from coflash_reproduce.drawing import bars
 from coflash_reproduce.paper import Case, Experiment, Runs
-from coflash_reproduce.study import WARM, four_dies
+from coflash_reproduce.study import AS_IT_IS, four_dies
 
 BASE, WITH = "alone", "with"
 ONE_BLOCK, FDP = "one block", "fdp"
@@ -87,7 +87,6 @@ def _cases(system: str, workload: str) -> Iterator[Case]:
     if system == SHADOWS:
         own, host = ("8MiB", "64MiB") if workload == PGBENCH else ("256KiB", "1MiB")
         buffers = {"cache.size": own, "cache.volatile": True, "cache.read_allocate": False, "host_buffer.size": host}
-        buffers |= {"precondition.through_caches": False}  # a buffer of the host begins empty
     elif system == CDM:
         buffers = {"cache.size": "64MiB" if workload == PGBENCH else "2%"}
     for line, scheme in zip((BASE, WITH), schemes[system], strict=True):
@@ -119,8 +118,8 @@ def _device(workload: str, scale: Scale) -> Scenario:
     """Return the device of `demo` as one pool of superblocks; for generators a smaller one with as many superblocks."""
     pools = {"name": "placement", "ftl.pools": "device", "gc.low_mark": 8}
     if workload == PGBENCH:
-        return Scenario.load("demo").with_({**pools, **WARM})
-    small = four_dies(512).with_({**pools, "flash.pages_per_block": 8, "ftl.spare.share": "12%"})
+        return Scenario.load("demo").with_(pools)
+    small = four_dies(512).with_({**AS_IT_IS, **pools, "flash.pages_per_block": 8, "ftl.spare.share": "12%"})
     return Scenario.from_dict(
         small.to_dict() | {"workload": {"remap": "none", **_requests(workload, scale.requests, None, None)}}
     )
