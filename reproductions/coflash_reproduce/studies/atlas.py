@@ -202,7 +202,7 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
             found.append(Experiment(f"device {skew} {size}", title, base, cases, seeds=seeds))
         longer = _in_host(_with(_generated(SKEWS[skew], 2 * scale.writes), {}))
         cases, title = _cases(IN_HOST, FEW), f"{skew}, cache {CACHE} %, in the host"
-        found.append(Experiment(f"host {skew} {CACHE}", title, longer, cases, seeds=scale.seeds))
+        found.append(Experiment(f"host {skew} {CACHE}", title, longer, cases))
         found.append(Experiment(f"spare {skew}", skew, base, tuple(_by_spare())))
         found.append(Experiment(f"baseline {skew}", skew, base, _baselines()))
     for skew, reads in product(("uniform", ZIPF), READS):
