@@ -260,7 +260,7 @@ def measure(command: str) -> dict[str, Any]:
             usage = took if ended else None
             most = max(most, memory(whole))
         files = [file for file in Path(out).rglob("*") if file.is_file()]
-        (made,) = [file for file in files if file.suffix == ".md" and file.parent == Path(out)]
+        made = Path(out, f"{shlex.split(command)[2]}.md")
         keep(made)
         runs, requests = _RUNS.search(made.read_text("utf-8").partition("made this page")[2]).groups()  # type: ignore[union-attr]
         return {

@@ -340,7 +340,8 @@ def picture(charts: Chart | Sequence[Chart], format: Format, *, columns: int = 0
         at = drawn.index(b"IEND") - 4
         return drawn[:at] + _MARK_OF_PNG + drawn[at:]
     # The order of the entries of a dictionary is by chance.
-    pdf = re.sub(rb"(?:[ ]*/\w+ \d+ 0 R\n)+", _in_order, vl_convert.svg_to_pdf(svg))
+    entries = rb"(?:[ ]*/\w+ \d+ 0 R\n)+"
+    pdf = re.sub(entries, lambda each: b"".join(sorted(each[0].splitlines(keepends=True))), vl_convert.svg_to_pdf(svg))
     return pdf + _MARK_OF_PDF
 
 
@@ -351,10 +352,6 @@ def _renumbered(svg: str) -> str:
         for place, name in enumerate(dict.fromkeys(re.findall(r'id="([^"]+)"', svg)))
     }
     return re.sub(r'(id="|url\(#)([^")]+)', lambda found: found[1] + ids.get(found[2], found[2]), svg)
-
-
-def _in_order(entries: re.Match[bytes]) -> bytes:
-    return b"".join(sorted(entries[0].splitlines(keepends=True)))
 
 
 def whole(charts: Sequence[Chart], columns: int = 0, caption: str = "") -> Spec:

@@ -49,14 +49,14 @@ def keys(of: str = "") -> tuple[ScenarioKey, ...]:
     steps = [key.path.replace("[]", "").split(".") for key in known]
     paths = dict.fromkeys(".".join(path[: end + 1]) for path in steps for end in range(len(path)))
     *above, _ = of.split(".")
-    # The message names the longer keys that are meant, or all keys of the table, or else the uppermost ones.
-    meant = [path for path in paths if path.endswith(f".{of}")] or [key.path for key in known if of in key.choices]
+    # The message names keys that end with the word, allow it, or have it in their meaning; or all of the table.
+    meant = [path for path in paths if path.endswith(f".{of}")]
+    meant += [key.path for key in known if of in key.choices or f" {of} " in key.meaning]
     beside = [path for path in paths if path.split(".")[:-1] == above]
     if not meant and not beside:
         meant = difflib.get_close_matches(of, paths, 1)
-    told = hint(of, beside or [path for path in paths if "." not in path])
-    if meant:
-        told = f"; did you mean {' or '.join(dict.fromkeys(meant))}?"
+    near = f"; did you mean {' or '.join([*dict.fromkeys(meant)][:6])}?"
+    told = near if meant else hint(of, beside or [path for path in paths if "." not in path])
     raise CoflashError(f'keys: no table or key "{of}"{told}')
 
 

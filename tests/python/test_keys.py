@@ -184,3 +184,11 @@ def test_each_default_of_a_policy_is_the_one_that_is_taken() -> None:
                 assert value in (None, shown, without_nulls(shown), {"name": shown}), (path, policy.name, shown, value)
                 compared += value is not None
     assert compared > 60
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("scheme", "cooperation"), ("spare", "ftl.spare"), ("w-tinylfu", "cache.policy")]
+)
+def test_a_word_that_is_no_key_leads_to_the_keys_that_it_means(word: str, meant: str) -> None:
+    with pytest.raises(CoflashError, match=rf'no table or key "{word}"; did you mean .*\b{meant}\b'):
+        keys(word)

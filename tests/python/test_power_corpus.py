@@ -9,7 +9,7 @@ import pytest
 import kinds
 from coflash import device
 from disk_model import DiskModel
-from power_corpus import FAULT, MEDIA, RIGHT, Case, Outcome, cases, explored, prepared, verdict
+from power_corpus import FAULT, MEDIA, RIGHT, Case, Outcome, busy, cases, explored, prepared, sought, verdict
 
 RAW = {case.name: case for case in cases() if case.medium == "raw"}
 EXPLORED = ("fua-of-another-write", "flush-of-another-thread", "torn-append")
@@ -63,3 +63,8 @@ def test_at_least_twenty_programs_have_a_fault_and_a_mended_counterpart_and_say_
     corpus: list[Case] = [*cases()]
     seeded = {case.name for case in corpus if case.run.keys() == {FAULT, RIGHT} and case.fault and case.published}
     assert len(seeded) >= 20
+
+
+def test_a_fault_is_found_with_another_seed_beside_busy_processes(blank: Path) -> None:
+    with busy(4):
+        assert 0 < sought(RAW["torn-append"], blank, seed=5, points=12) <= 40

@@ -19,7 +19,7 @@ export function labelDrives(root: ParentNode, choices: Choices): void {
   const { family, ...scheme } = SCHEMES[choices.scheme];
   const titles: Record<Side, [string, string]> = {
     left: [`Left: ${family.left}`, family.leftSays],
-    right: [`Right: ${scheme.title}`, scheme.says],
+    right: [`Right: ${family.chart === "waf" ? "with cooperation, " : ""}${scheme.title}`, scheme.says],
     own: ["Yours", "the right drive, but your score chooses the victims: also those of the warm-up, so that it begins with another flash"],
   };
   const panels = [...root.querySelectorAll<HTMLElement>("[data-side]:not(td)")];
@@ -52,7 +52,7 @@ export function labelPage(choices: Choices): void {
   $("#workload-says").textContent = `${WORKLOADS[choices.workload].title}: ${WORKLOADS[choices.workload].says}; ${readShare(choices.workload)} of requests read`;
   const kinds: [string, string][] = [
     ["valid", family.valid], ["newer", family.newer], ["same", family.same], ["invalid", "invalid: old data"], ["told", family.told],
-    ["marked", family.marked], ["free", "erased"], ["frame", "the block that GC cleaned last"],
+    ["marked", family.marked], ["free", "erased"], ["frame", "the block cleaned last"],
   ];
   $("#legend").innerHTML = kinds.filter(([, says]) => says).map(([kind, says]) => `<li><i class="${kind}"></i>${says}</li>`).join("");
 }
@@ -130,11 +130,11 @@ export function said(victim: Victim | null): string {
 export function compared(left: Numbers, right: Numbers, chart: Measure, perBlock: number): string {
   if (right.requests === 0) return "Nothing is measured yet";
   const [one, other] = chart === "waf" ? [left.programs_pages, right.programs_pages] : [left.response_mean_ns || 0, right.response_mean_ns || 0];
-  const share = one > 0 ? Math.round((100 * Math.abs(one - other)) / one) : 0;
+  const percent = (from: number, to: number, less: string): string => `${Math.round((100 * Math.abs(from - to)) / Math.max(1, from))}\u00a0% ${from >= to ? less : "more"}`;
   if (chart === "waf") {
     if (one === other) return "Both drives have written the same number of flash pages";
-    const freed = [left, right].map((drive) => (perBlock - drive.gc_copies_pages / Math.max(1, drive.victims)).toFixed(0));
-    return `The right drive has written ${share}\u00a0% ${one > other ? "fewer" : "more"} flash pages: a block that it cleans gives ${freed[1]} free pages, on the left ${freed[0]}, and so it cleaned ${number(right.victims)} blocks, the left one ${number(left.victims)},`;
+    const [before, now] = [left, right].map((drive) => Math.round(drive.gc_copies_pages / Math.max(1, drive.victims)));
+    return `Right: ${percent(one, other, "fewer")} flash pages written${one > other ? ", so less wear" : ""}. Why so much? A cleaning copies ${now} pages, not ${before}, and frees ${perBlock - now!}, not ${perBlock - before!}; so ${number(right.victims)} cleanings take the place of ${number(left.victims)},`;
   }
-  return `A request takes ${(other / 1e6).toFixed(2)} ms on the right, ${(one / 1e6).toFixed(2)} ms on the left: ${share}\u00a0% ${one >= other ? "less" : "more"}`;
+  return `A request takes ${(other / 1e6).toFixed(2)} ms on the right, ${(one / 1e6).toFixed(2)} ms on the left: ${percent(one, other, "less")}`;
 }

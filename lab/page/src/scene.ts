@@ -119,7 +119,7 @@ function layout(width: number, height: number, blocks: number, perBlock: number,
   const copies: Field = isTall
     ? fitted(perBlock, 0, below, width, upper - below, large)
     : { x: width - large * side, y: LABEL, size: large, across: side };
-  const drive = fitted(blocks, 0, 0, width, upper, width);
+  const drive = fitted(blocks, 0, LABEL, width, upper - LABEL, width);
   return { cache, victim, copies, drive, isTall };
 }
 
@@ -142,6 +142,7 @@ export function drawScene(
   };
   if (out > 0) {
     context.globalAlpha = out;
+    label(context, "the whole drive, block by block", 0, places.drive.y - 5, colours);
     for (let block = 0; block < blocks; block++) {
       if (out === 1 || block !== scene!.block) paintPages(context, words.subarray(block * perBlock, (block + 1) * perBlock), (at) => cellOf(blockPlace(block), at), colours);
     }
@@ -166,12 +167,11 @@ export function drawScene(
 
 function drawVictim(context: CanvasRenderingContext2D, scene: Scene, time: number, { victim, copies, cache, isTall }: ReturnType<typeof layout>, colours: Palette): void {
   const [isErased, alpha] = [time > ERASE_MS, context.globalAlpha];
-  label(context, isErased ? "erased: empty again" : "a block that GC cleans", victim.x, victim.y - 5, colours);
-  const side = copies.size * copies.across;
-  const later = scene.returned.size > 0 ? `copies, ${scene.returned.size} written later` : "copies in a new block";
+  label(context, isErased ? "erased: empty again" : "the block it cleans next", victim.x, victim.y - 5, colours);
+  const later = scene.returned.size > 0 ? `copies + ${scene.returned.size} from the cache, later` : "copies in a new block";
   label(context, isTall ? `↓ ${later}` : later, copies.x, copies.y - 5, colours);
   scene.pages.forEach((_, at) => paintPage(context, "free", false, cellOf(copies, at), colours));
-  if (!isTall) label(context, "→", (victim.x + victim.size * victim.across + copies.x) / 2 - 8, copies.y + side / 2, colours, 1.5);
+  if (!isTall) label(context, "→", (victim.x + victim.size * victim.across + copies.x) / 2 - 8, copies.y + (copies.size * copies.across) / 2, colours, 1.5);
   const far = progress(scene, time);
   let copy = 0;
   scene.pages.forEach((page, at) => {

@@ -7,7 +7,7 @@ from typing import final
 
 from coflash._core import CoflashError
 from coflash.measures.catalogue import named
-from coflash.measures.measure import HEADLINE, OVERALL, WAF_HOST, Measure, applying
+from coflash.measures.measure import HEADLINE, OVERALL, WAF_HOST, applying
 from coflash.measures.sections import sections
 from coflash.quantity import change, counted
 from coflash.results.result import Result, mixed_revisions
@@ -35,7 +35,9 @@ class SideBySide(Subject):
         """
         import numpy as np
 
-        measures = [measure for measure in self._measures() if measure.path]
+        found = [result.metrics for result in self.results]
+        of_parts = [measure for section in sections(found) for measure in section.measures]
+        measures = [one for one in applying(dict.fromkeys((*HEADLINE, *OVERALL, *of_parts)), found) if one.path]
         rows = [[measure.read(result.metrics) for result in self.results] for measure in measures]
         columns = {"measure": np.array([measure.path for measure in measures])}
         for place, label in enumerate(self.labels):
@@ -52,12 +54,6 @@ class SideBySide(Subject):
         """
         runs = [(result.document, result.metrics) for result in self.results]
         return [why for _, why in explained(runs, named(measure).read)]
-
-    def _measures(self) -> list[Measure]:
-        """List the measures that a run has."""
-        found = [result.metrics for result in self.results]
-        of_parts = [measure for section in sections(found) for measure in section.measures]
-        return applying(dict.fromkeys((*HEADLINE, *OVERALL, *of_parts)), found)
 
     def __repr__(self) -> str:
         return f"<SideBySide of {counted(len(self.results), 'run')}: {', '.join(self.labels)}>"

@@ -24,7 +24,7 @@ from coflash.sweep.finding import Kept, say, say_limits
 from coflash.sweep.memory import flash_bytes
 from coflash.sweep.question import Question, folder_for
 from coflash.text_table import TextTable
-from coflash.trace import Paths, paths
+from coflash.trace import Paths, info, paths
 
 if TYPE_CHECKING:
     from coflash.charts import Format
@@ -95,7 +95,7 @@ class Advice(Kept):
     @property
     def asked(self) -> tuple[str, ...]:
         """What ran."""
-        return (self.how,)
+        return (self.how + (say("prefix") if self.has_more else ""),)
 
     @property
     def runs(self) -> dict[str, tuple[Result, ...]]:
@@ -139,7 +139,10 @@ class Advice(Kept):
         if best is not base:
             sure = say("between", one=best) if best.between else say("unknown spread")
             ahead = say("ahead", ahead=self.ahead) if self.ahead else ""
-            return say("saves", advice=advice, base=base, best=best, measure=measure, sure=sure, ahead=ahead)
+            hits = "" if best.hits is None else say("price in hits", points=f"{100 * best.hits:+.1f}".replace("-", "−"))
+            price = "" if best.p99 is None else say("price", hits=hits, p99=best.p99)
+            told = {"sure": sure, "ahead": ahead, "price": price}
+            return say("saves", advice=advice, base=base, best=best, measure=measure, **told)
         if not base.value:
             return say("no advice", requests=base.runs[0].metrics.requests, longer=self._longer)
         most = max(self.tried, key=lambda one: one.saved)
@@ -151,10 +154,8 @@ class Advice(Kept):
             return say("no bound", reason=self.fewest) if self.fewest else ""
         if not self.best.value:
             return ""
-        copies, left = (
-            _mean(self.best.runs, _COPIES) / _mean(self.best.runs, _WRITTEN),
-            1 - self.fewest / self.best.value,
-        )
+        copies = _mean(self.best.runs, _COPIES) / _mean(self.best.runs, _WRITTEN)
+        left = 1 - self.fewest / self.best.value
         return say("headroom", best=self.best, fewest=self.fewest, left=left, copies=copies)
 
     def _twice(self) -> str:
@@ -259,17 +260,29 @@ def advise(
         scenario = scenario.replaying(paths(trace)).scaled(scale)
     question = Question.of(scenario, trace, folder_for(out), on, progress)
     keys = flat(question.scenario.to_dict())
+    if requests is None and keys.get("workload.requests_max") is None:
+        _check_room(question)
     given = keys.get("workload.requests_max") or math.inf
 
     def advised(most: int) -> Advice:
-        limit = {"workload.requests_max": min(most, given)}
-        asked = replace(question, scenario=question.scenario.with_(limit))
+        asked = replace(question, scenario=question.scenario.with_({"workload.requests_max": min(most, given)}))
         is_warmed = steady and keys["precondition.fill"] != "none" and (trace or not keys.get("workload.fio"))
         return _Adviser(asked.warmed() if is_warmed else asked, seeds).run()  # jobs of fio do not repeat
 
     found = advised(requests or REQUESTS)
     is_all = requests or found.is_steady or not found.has_more or given <= REQUESTS
     return found if is_all else advised(_LONGER * REQUESTS)
+
+
+def _check_room(question: Question) -> None:
+    """Refuse a trace that touches more than the device exports, even where the first requests alone fit."""
+    values, files = question.scenario.to_dict(), [one.local() for one in question.inputs]
+    workload, room = values["workload"], question.scenario.core.exported_bytes()
+    if not files or own_key(workload) or workload["remap"] != "dense" or values.get(TIER):
+        return
+    about = info(files, workload["trace_options"], page=values["flash"]["page_size"], trims=True)
+    if (needed := (about.footprint_pages or 0) * about.page_bytes) > room:
+        raise CoflashError(say("too small to advise", files=", ".join(files), needed=needed, room=room, most=REQUESTS))
 
 
 @dataclass(frozen=True)
@@ -302,11 +315,13 @@ class _Adviser:
         ran |= self._ran({one: settings for one, settings in steps.items() if not one.refused(self.base)}, reasons)
         numbers = {one.parts: [_value(run, measure) for run in runs] for one, runs in ran.items()}
         known = {reason: tuple(one.name for one in reasons if reasons[one] == reason) for reason in reasons.values()}
+        is_steady = self.base.to_dict()["precondition"].get("until_steady")
+        begin = say("begins steady" if is_steady else "begins as given")
         advice = Advice(
             self.question.store.path,
             self.base,
             measure,
-            self._how(base.runs[0]),
+            say("advised", base=self.base, run=base.runs[0], begin=begin, seeds=counted(self.seeds, "seed")),
             tuple(tried),
             best,
             ahead,
@@ -317,11 +332,6 @@ class _Adviser:
             "" if is_tier else self._fewest(base.runs),
         )
         return advice.write()
-
-    def _how(self, run: Result) -> str:
-        is_steady = self.base.to_dict()["precondition"].get("until_steady")
-        begin = say("begins steady" if is_steady else "begins as given")
-        return say("advised", base=self.base, run=run, begin=begin, seeds=counted(self.seeds, "seed"))
 
     def _doubled(self, base: Answer, best: Answer, measure: Measure) -> tuple[float, float] | str:
         """Run baseline and advised answer with twice the cache; of flash before disks with twice the flash."""
@@ -378,8 +388,7 @@ def _tried(answer: Answer, runs: tuple[Result, ...], base: tuple[Result, ...], m
 
 def _hits(runs: Sequence[Result]) -> float | None:
     """Return the share of reads that the cache serves; None without a cache or reads."""
-    shares = [run.metrics.at(("hybrid", "read_hits_share")) for run in runs]
-    if known := [share for share in shares if share is not None]:
+    if known := [share for run in runs if (share := run.metrics.at(("hybrid", "read_hits_share"))) is not None]:
         return float(sum(known) / len(known))
     hits = sum(run.metrics.cache.read_hits for run in runs)
     asked = hits + sum(run.metrics.cache.read_misses for run in runs)
@@ -410,13 +419,11 @@ def drift(runs: Sequence[Result], measure: Measure) -> float | None:
     if not known:
         return None
     middle = len(known[0].above) // 2
-
-    def mean(part: slice) -> float:
-        below = sum(one.below[part].sum() for one in known)
-        return float(sum(one.above[part].sum() for one in known) / below) if below else math.nan
-
-    found = change(mean(slice(middle, None)), mean(slice(middle)))
-    return found if found is not None and math.isfinite(found) else None
+    before, after = (
+        sum(one.above[part].sum() for one in known) / max(1, sum(one.below[part].sum() for one in known))
+        for part in (slice(middle), slice(middle, None))
+    )
+    return change(float(after), float(before))
 
 
 def _closed(tried: Sequence[Tried]) -> tuple[float, float, float] | None:
@@ -426,11 +433,9 @@ def _closed(tried: Sequence[Tried]) -> tuple[float, float, float] | None:
     times its pages.
     """
     base, known = tried[0], next((one for one in tried if one.answer.parts == {OVERWRITES}), None)
-    if known is None:
+    if known is None or not (dirty := known.runs[0].metrics.cache.dirty_evictions_pages):
         return None
     cache, live = known.runs[0].metrics.cache, base.runs[0].metrics.mapped_pages
-    if not (dirty := cache.dirty_evictions_pages):
-        return None
     sole = cache.capacity_pages * dirty / (dirty + cache.clean_evictions_pages)
     left = left_of(base.runs[0].scenario, live, sole)
     return None if left is None else (sole / live, left, known.value / base.value)

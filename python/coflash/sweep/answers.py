@@ -27,14 +27,16 @@ _NEEDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 """What a scenario lacks, and the keys that mend it."""
 _VOLATILE = "cache.volatile"
 _SCHEME, _HYBRID = "cooperation.name", "hybrid.scheme.name"
-_FIRST, _CLEAN = ("cache.policy", '{ name = "cflru", window = "100%" }'), "clean pages evicted first"
+_FIRST = '{ name = "cflru", window = "100%" }'
+ORDERS = {"clean first": _FIRST, "W-TinyLFU": "w-tinylfu", "S3-FIFO": "s3-fifo", "SIEVE": "sieve", "LRU": "lru"}
+"""The orders of eviction that are answers, and their policies."""
 _MOVED, _COSTS = "pages moved into the cache", "moves and drops by expected cost"
 _HOST, _DEVICE, _TWINS = "pages dirty in the host apart", "newer data taken from the buffer", "twins not written"
 _SIZED, _SPARE = "read and write cache sized by costs", "spare space sized by costs"
 _ALL, _SOON = "clean pages dropped", "pages dropped that would soon be evicted"
 _ALIKE, _SHARED = ("cdm", "cdm-removable", "move-in"), ("removable_weight", "rewrite_stream", "sole_copies_max")
 """The schemes whose parameters mean the same, and these: a scenario that gives them to one gives them to all."""
-_UNITS = {"a logical page": "pages", "a slot": "slots"}
+_UNITS = {"a logical page": "pages", "a slot": "slots", "": ""}
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class Answer:
                     mend = {**mend, _VOLATILE: "true"}
             sets = " ".join(f"--set {key}={value}" for key, value in mend.items())
             return f"{why} ({sets})" if sets else why
+        if (order := self.settings[1:]) and scenario.set([*order]) == scenario:
+            return "the scenario evicts in this order already"
         name = re.escape(self.settings[0][1])  # the same text for all that it refuses
         return re.sub(rf"(?<![\w-]){name}(?![\w-])", "it", refusal(scenario, self.on(scenario)))
 
@@ -77,19 +81,15 @@ class Answer:
 
     def memory_bytes(self, run: Result) -> int | None:
         """Return the memory that its scheme declares on the device of a run; None where it declares none."""
-        declared = self.declared
         page_bytes, _ = parsed(run.scenario.to_dict()["flash"]["page_size"]) or (1.0, "")
         count: Mapping[str, Any] = {
             "pages": run.workload["logical_bytes"] // int(page_bytes),
             "slots": getattr(run.metrics.cache, "capacity_pages", 0),
+            "": 1,
         }
-        if not declared:
-            return None
-        total = 0
-        for term in declared.split(", ") if declared != "nothing" else ():
-            number, _, each = term.partition(" B")
-            total += int(number) * (count[_UNITS[each.strip()]] if each else 1)
-        return total
+        terms = [term.partition(" B") for term in self.declared.removeprefix("nothing").split(", ") if term]
+        total = sum(int(number) * count[_UNITS[each.strip()]] for number, _, each in terms)
+        return total if self.declared else None
 
 
 def scheme_on(scenario: Scenario, scheme: str) -> tuple[str, str]:
@@ -108,25 +108,27 @@ def vary_of(scenario: Scenario, schemes: Sequence[str]) -> str:
     return f"--vary {shlex.quote(f'cooperation={values}')}"
 
 
-def _of(
-    name: str, *parts: str, first: bool = False, step: bool = False, scheme: str = "", needs: str = _CACHE
-) -> Answer:
-    key = _HYBRID if needs == TIER else _SCHEME
-    settings = ((key, scheme or name), *((_FIRST,) if first else ()))
-    return Answer(name, settings, frozenset((*parts, *((_CLEAN,) if first else ()))), needs, step)
+def _of(name: str, *parts: str, step: bool = False, needs: str = _CACHE) -> Answer:
+    return Answer(name, ((_HYBRID if needs == TIER else _SCHEME, name),), frozenset(parts), needs, step)
 
 
-DEVICE: tuple[Answer, ...] = (
+def _with(one: Answer, order: str) -> Answer:
+    name = order if one is _ALONE[0] else f"{one.name} with {order}"
+    settings = (*one.settings, ("cache.policy", ORDERS[order]))
+    return Answer(name, settings, one.parts | {f"eviction by {order}"}, is_step=one.parts == {REMOVABLE})
+
+
+_ALONE = (
     _of("none", needs=""),
     _of("cdm-overwrites", OVERWRITES),
     _of("cdm-removable", REMOVABLE),
     _of("cdm", OVERWRITES, REMOVABLE),
-    _of("move-in", OVERWRITES, REMOVABLE, _MOVED),
     _of("expected-cost", OVERWRITES, REMOVABLE, _COSTS),
-    _of("clean first", scheme="none", first=True),
-    _of("cdm with clean first", OVERWRITES, REMOVABLE, scheme="cdm", first=True),
-    _of("cdm-overwrites with clean first", OVERWRITES, scheme="cdm-overwrites", first=True, step=True),
-    _of("cdm-removable with clean first", REMOVABLE, scheme="cdm-removable", first=True, step=True),
+)
+DEVICE: tuple[Answer, ...] = (
+    *_ALONE,
+    _of("move-in", OVERWRITES, REMOVABLE, _MOVED),  # with an order of eviction it saves what cdm does
+    *(_with(one, order) for order in ORDERS for one in _ALONE),
     _of("hgc", _HOST, needs=_BUFFER),
     _of("dgc", _DEVICE, needs=_BUFFER),
     _of("hgc-dgc", _HOST, _DEVICE, needs=_BUFFER, step=True),

@@ -82,12 +82,23 @@ impl Expression {
         }
         let mut parser = Parser { text, at: 0, features, program: Vec::new(), nesting: 0 };
         parser.expression(0).map_err(refuse)?;
-        match parser.peek() {
-            None => {
-                Ok(Self { text: text.to_owned(), depth: depth(&parser.program), program: parser.program })
-            }
-            Some(_) => Err(refuse(parser.unexpected("an operator"))),
+        if parser.peek().is_some() {
+            return Err(refuse(parser.unexpected("an operator")));
         }
+        let parsed = Self { text: text.to_owned(), depth: depth(&parser.program), program: parser.program };
+        let mut columns = parsed.columns();
+        // Features of different sizes in each lane, so that a difference of two is not zero everywhere.
+        parsed.evaluate(&mut columns, |feature, column: &mut [f64; 4]| {
+            *column = [0.5, 0.0, 3.0, 1e6];
+            column.rotate_left(feature % 4);
+        });
+        if columns[0].iter().all(|value| !value.is_finite()) {
+            return Err(refuse(format!(
+                "it is {} whatever the features are, where a number is needed",
+                columns[0][0]
+            )));
+        }
+        Ok(parsed)
     }
 
     /// Whether the expression contains the feature with this index.
@@ -306,6 +317,7 @@ impl<'a> Parser<'a> {
         if self.nesting > DEPTH_MAX {
             return Err(format!("it is nested deeper than {DEPTH_MAX} levels"));
         }
+        let left_at = self.program.len();
         self.operand()?;
         loop {
             let start = self.at;
@@ -322,25 +334,12 @@ impl<'a> Parser<'a> {
             // A power is grouped from the right, all others from the left.
             self.expression(if symbol == "^" { strength } else { strength + 1 })?;
             if swapped {
-                // The operands are programs of their own: the left one begins where its stack does.
-                let left_at = self.beginning(operand_at);
                 self.program[left_at..].rotate_left(operand_at - left_at);
             }
             self.program.push(op);
         }
         self.nesting -= 1;
         Ok(())
-    }
-
-    /// The beginning of the operand that ends at `end`.
-    fn beginning(&self, end: usize) -> usize {
-        let mut missing = 1;
-        let mut at = end;
-        while missing > 0 {
-            at -= 1;
-            missing = missing - 1 + self.program[at].arguments();
-        }
-        at
     }
 
     fn operand(&mut self) -> Result<(), String> {
@@ -440,8 +439,8 @@ mod tests {
         ] {
             assert_eq!(value(text), expected, "{text}");
         }
-        assert!(value("0 / 0").is_nan());
-        assert_eq!(value("1 / 0"), f64::INFINITY);
+        assert!(value("if(u > 0.3, 0, 0 / 0)").is_nan());
+        assert_eq!(value("1 / (u - 0.25)"), f64::INFINITY);
     }
 
     #[test]
@@ -455,6 +454,9 @@ mod tests {
             ("u age", "an operator is expected in place of \"a\" at character 3"),
             ("min(u)", "\",\" is expected in place of \")\" at character 6"),
             ("1.2.3", "\"1.2.3\" is not a number"),
+            ("1 / 0", "it is inf whatever the features are, where a number is needed"),
+            ("age + log(0)", "it is -inf whatever the features are"),
+            ("sqrt(u - u - 1) * age", "it is NaN whatever the features are"),
             ("u § 2", "an operator is expected in place of \"§\" at character 3"),
         ] {
             let problem = Expression::parse(text, &FEATURES).unwrap_err();
