@@ -3,6 +3,10 @@
 The exit status is 1 if a fault is missed, or a right program accused. `--write` writes the page
 `docs/power_corpus.md` as well. Programs on a file system need root, FUSE and loop devices; where these or a database
 are missing, that is said.
+
+With `--seeds N` each fault is looked for with N seeds, until the first wrong state, beside as many busy processes as
+`--load` says. These share a session with the exploration, so that a scheduler that is fair to sessions takes little
+from what else runs.
 """
 
 from __future__ import annotations
@@ -11,11 +15,13 @@ import argparse
 import importlib.util
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -171,6 +177,55 @@ def explored(case: Case, variant: str, folder: Path, points: int | None = None) 
     return Outcome(found.states, found.failed, time.monotonic() - began)
 
 
+def sought(case: Case, folder: Path, seed: int, points: int | None = None) -> int:
+    """Return how many states were checked when a fault was found; 0 if it was not."""
+    found = device.explore(
+        None,
+        folder,
+        case.run[FAULT],
+        case.check[FAULT],
+        recover=case.recover.get(FAULT),
+        points=points or MEDIA[case.medium].points,
+        atomic=MEDIA[case.medium].atomic,
+        seed=seed,
+        faults=case.drive,
+        progress=lambda _done, _states, wrong: wrong == 0,
+    )
+    return found.states if found.failed else 0
+
+
+@contextmanager
+def busy(processes: int) -> Iterator[None]:
+    """Keep processes busy meanwhile, for the exploration to compete with."""
+    command = [sys.executable, "-S", "-E", "-c", "while True: pass"]
+    running = [subprocess.Popen(command) for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
+SEEDS_HEAD = ["program", "busy processes", "seeds", "found with", "states until then: median", "most", "s at most"]
+
+
+ROW = "{:24}{:>4} busy: {:>3} seeds, found with {:>3}, after {:>4} states, at most {:>4}; {:>4} s"
+
+
+def seeds_row(case: Case, folder: Path, seeds: int, load: int, points: int | None) -> list[str]:
+    """Look for a fault with some seeds; return a row of the table of seeds."""
+    counts, seconds = [], []
+    for seed in range(1, seeds + 1):
+        began = time.monotonic()
+        with busy(load):
+            counts.append(sought(case, folder, seed, points))
+        seconds.append(time.monotonic() - began)
+    hits = [count for count in counts if count] or [0]
+    told = (load, seeds, sum(map(bool, counts)), round(statistics.median(hits)), max(hits))
+    return [case.name, *map(str, told), f"{max(seconds):.0f}"]
+
+
 def prepared(medium: Medium, folder: Path) -> Path:
     """Make a device, and put on it what its programs find there."""
     with device.serve("ssd", folder, size=medium.size) as served:
@@ -204,6 +259,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("only", nargs="*", help="names of programs, or media such as raw; all by default")
     parser.add_argument("--points", type=int, help="states beside those right after flushes; by medium if not given")
+    parser.add_argument("--seeds", type=int, default=0, help="look for each fault with so many seeds")
+    parser.add_argument("--load", type=int, default=0, help="busy processes beside it")
     parser.add_argument(
         "--write",
         action="store_true",
@@ -214,6 +271,7 @@ def main() -> int:
     if unknown := set(arguments.only) - {case.name for case in corpus} - set(MEDIA):
         parser.error(f"{sorted(unknown)} are no programs; allowed: {', '.join(case.name for case in corpus)}")
     rows: list[tuple[Case, dict[str, Outcome]]] = []
+    seed_rows: list[list[str]] = []
     failed = 0
     with tempfile.TemporaryDirectory() as place:
 
@@ -228,6 +286,13 @@ def main() -> int:
                 print(f"NOT TESTED: {case.name} on {case.medium}: {', '.join(missing)} is missing", file=sys.stderr)
                 continue
             try:
+                if arguments.seeds:
+                    place = folder(case.medium)
+                    about = seeds_row(case, place, arguments.seeds, arguments.load, arguments.points)
+                    seed_rows.append(about)
+                    failed += about[2] != about[3]
+                    print(ROW.format(*about), flush=True)
+                    continue
                 outcomes = {each: explored(case, each, folder(case.medium), arguments.points) for each in case.run}
             except (CoflashError, subprocess.CalledProcessError) as error:
                 failed += 1
@@ -240,15 +305,29 @@ def main() -> int:
     faults, right = (sum(variant in outcomes for _, outcomes in rows) for variant in (FAULT, RIGHT))
     print(f"{faults} faults, {missed} missed; {right} right programs, {accused} accused")
     if arguments.write:
-        PAGE.write_text(page(rows, keeping=bool(arguments.only)), encoding="utf-8")
+        keeping = bool(arguments.only or arguments.seeds)
+        PAGE.write_text(page(rows, seed_rows, keeping=keeping), encoding="utf-8")
     return 1 if failed else 0
 
 
-def page(rows: list[tuple[Case, dict[str, Outcome]]], *, keeping: bool) -> str:
+def _seeds_table(rows: list[list[str]]) -> str:
+    """Return the table of seeds, with the present rows of programs and loads that are not among `rows`."""
+    lines = PAGE.read_text(encoding="utf-8").split("## Seeds and load")[-1].splitlines()
+    cells = (line.strip("| ").split(" | ") for line in lines if line.startswith("| ") and line.endswith(" |"))
+    table = {tuple(each[:2]): each for each in [*cells, *rows] if len(each) == len(SEEDS_HEAD) and each[1].isdecimal()}
+    order = [case.name for case in cases()]
+    shown = sorted(table.values(), key=lambda each: (order.index(each[0]), int(each[1])))
+    lines = [f"| {' | '.join(each)} |" for each in (SEEDS_HEAD, *shown)]
+    return "\n".join([lines[0], "|" + "---|" * len(SEEDS_HEAD), *lines[1:]])
+
+
+def page(
+    rows: list[tuple[Case, dict[str, Outcome]]], seed_rows: list[list[str]] | None = None, *, keeping: bool
+) -> str:
     """Return the page of the documentation; `keeping` its present rows of programs that are not among `rows`."""
     table = {(case.name, case.medium): f"\n| {' | '.join(row(case, outcomes))} |" for case, outcomes in rows}
     if keeping:
-        lines = PAGE.read_text(encoding="utf-8").splitlines()
+        lines = PAGE.read_text(encoding="utf-8").split("## Seeds and load")[0].splitlines()
         present = {tuple(line.split(" | ")[:2]): f"\n{line}" for line in lines if line.endswith(" |")}
         for case in cases():
             line = present.get((f"| {case.name}", case.medium))
@@ -266,6 +345,13 @@ def page(rows: list[tuple[Case, dict[str, Outcome]]], *, keeping: bool) -> str:
         "| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD),
     ]
     parts[-1] += "".join(table[case.name, case.medium] for case in shown)
+    parts += [
+        "## Seeds and load",
+        "With each of some seeds the fault is looked for until the first wrong state, at the same number of points:"
+        " beside nothing else of ours, or beside processes that take all the time they get. *States until then* are"
+        " those that were checked, with those right after flushes.",
+        _seeds_table(seed_rows or []),
+    ]
     described = {case.name: case.fault.splitlines()[0] for case in shown if case.fault}
     parts += ["## The faults", "| program | its fault |\n|---|---|"]
     parts[-1] += "".join(f"\n| {name} | {fault} |" for name, fault in described.items())
