@@ -171,12 +171,12 @@ pub fn explore(
     let faults: Vec<_> =
         faults.collect::<Result<_, _>>().map_err(|problem| folder.unusable(format!("fault: {problem}")))?;
     let mut records = Vec::new();
-    let mut add = |faults, share, cut: Option<&Cut>| -> Result<Faults, DeviceError> {
-        let (record, counted) = exploring.run(faults, &records, cut, report)?;
+    let mut add = |records: &mut Vec<_>, faults, share, cut: Option<&Cut>| -> Result<Faults, DeviceError> {
+        let (record, counted) = exploring.run(faults, records, cut, report)?;
         records.push(Record { share, ..record });
         Ok(counted)
     };
-    let counted = match add(Faults::default(), plan.runs, None) {
+    let counted = match add(&mut records, Faults::default(), plan.runs, None) {
         Err(_) if commands.is_stopped() => return Ok(Explored { is_stopped: true, ..Explored::default() }),
         clean => clean?,
     };
@@ -188,15 +188,15 @@ pub fn explore(
         runs.extend(each.into_iter().map(|faults| (faults, share)));
     }
     for (faults, share) in runs.into_iter().take_while(|_| !commands.is_stopped()) {
-        add(faults, share, None)?;
+        add(&mut records, faults, share, None)?;
     }
     let cuts = if plan.recover.is_some() { exploring.cuts(&records[0])? } else { Vec::new() };
     for (number, cut) in cuts.iter().enumerate().take_while(|_| !commands.is_stopped()) {
-        let counted = add(Faults::default(), cuts.len(), Some(cut))?;
+        let counted = add(&mut records, Faults::default(), cuts.len(), Some(cut))?;
         for fault in &faults {
             let mut stream = Seed(plan.seed).child(&number.to_string()).stream("fault of a recovery");
             let mut each = Faults::each(fault, &counted, &mut stream);
-            add(each.swap_remove(number % each.len()), cuts.len(), Some(cut))?;
+            add(&mut records, each.swap_remove(number % each.len()), cuts.len(), Some(cut))?;
         }
     }
     let kept = Kept { plan: plan.clone(), device: device_now(folder).map_err(io)?, records };

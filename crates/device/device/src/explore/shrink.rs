@@ -145,7 +145,7 @@ impl Checker<'_> {
         let (log, windows) = (&self.record.log, &self.plan.windows[..=planned.window]);
         let base = over(self.folder, shared(self.files))?;
         let other = Checker { base: &base, ..*self };
-        let _powered = other.power_on_base()?;
+        other.power_on_base()?;
         let mut all: Vec<Id> = windows.iter().flat_map(|window| &window.covered).copied().collect();
         all.sort_by_key(|&id| (log.entries[id].kind == Kind::Trim, id));
         for &id in all.iter().rev().take(FATAL_MAX) {
