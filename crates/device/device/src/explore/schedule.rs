@@ -141,8 +141,7 @@ impl<T> Pool<T> {
         let ready: Vec<_> =
             (0..self.held.len()).filter(|&at| self.is_over || self.held[at].not_before <= now).collect();
         // A client that sends without end stops no answer for ever.
-        self.turn =
-            if self.stream.random_bool(1.0 / 64.0) { self.stream.random_range(0..3) } else { self.turn };
+        self.turn = if self.stream.random_bool(0.015) { self.stream.random_range(0..3) } else { self.turn };
         let drawn = ready[[0, ready.len() - 1, self.stream.random_range(0..ready.len())][self.turn]];
         self.waited += now - self.since;
         (self.since, self.answered, self.is_quiet, self.is_long) = (now, now, true, None);
