@@ -27,6 +27,8 @@ NAMES = {*MOVES, *REMOVALS, "link", "linkat", "symlink", "symlinkat", "mkdir", "
 _LINE = re.compile(r"(?:\[pid +)?(?:(\d+)\]? +)?(\d+\.\d+) (.*)")
 _TOLD = 160
 """The longest text of a call, in characters."""
+_NEAREST = 12
+"""The calls that are told of a failure: the nearest before the cut."""
 
 
 @dataclass
@@ -101,8 +103,8 @@ def is_same(one: str, other: str) -> bool:
 
 
 def unsynced(calls: list[Call], cut_s: float) -> list[str]:
-    """List the calls before a cut whose effect no sync makes durable: the last one of each kind and place."""
-    last: dict[tuple[str, str], str] = {}
+    """List the calls before a cut whose effect no sync makes durable: the last one for each sync that is missing."""
+    last: dict[str, str] = {}
     for at, call in enumerate(calls):
         is_data, names = call.name in DATA, call.names()
         changed = call.file() if is_data else names[-1] if call.name in NAMES and names else None
@@ -123,8 +125,8 @@ def unsynced(calls: list[Call], cut_s: float) -> list[str]:
                 changed = place = moved[-1]
         else:
             what = f"{call.name} to {changed}" if is_data else call.told()
-            last.pop((call.name, place), None)
-            last[call.name, place] = f"{what} was followed by no fsync of {place}"
+            last.pop(place, None)
+            last[place] = f"{what} was followed by no fsync of {place}"
     return [*last.values()]
 
 
@@ -141,8 +143,11 @@ def explained(failure: dict[str, Any], calls: list[Call]) -> Iterator[str]:
             cut_s = max(cut_s, arrived_s)
             place = f"{request['kind']} of {request['length']} bytes at {request['offset']}"
             yield f"  {title}: request {request['number']}, {place}, {sender(own, arrived_s)}"
-    for line in unsynced(own, cut_s):
+    missing = unsynced(own, cut_s)
+    for line in missing[-_NEAREST:]:
         yield f"  {line} before the cut"
+    if len(missing) > _NEAREST:
+        yield f"  and {len(missing) - _NEAREST} earlier calls for other files and directories"
 
 
 def main() -> None:
