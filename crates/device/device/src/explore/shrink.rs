@@ -78,19 +78,18 @@ impl Shrinking<'_, '_> {
     }
 
     /// A subset of `all` with which the state still fails, and from which no single one can be left out: halves of it are left out,
-    /// then quarters, and so on.
+    /// then quarters, and so on, the last ones first.
     fn fewest(&mut self, all: Vec<Id>, state: impl Fn(&[Id]) -> State) -> Result<Vec<Id>, DeviceError> {
         let (mut left, mut size) = (all.clone(), all.len());
         while size > 0 {
-            let (before, mut at) = (left.len(), 0);
-            while at < left.len() {
-                let end = left.len().min(at + size);
+            let (before, mut end) = (left.len(), left.len());
+            while end > 0 {
+                let at = end.saturating_sub(size);
                 let rest: Vec<_> = left[..at].iter().chain(&left[end..]).copied().collect();
                 if self.fails(&state(&rest))? {
                     left = rest;
-                } else {
-                    at = end;
                 }
+                end = at;
             }
             size = if size == 1 && left.len() < before { 1 } else { size / 2 };
         }
