@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import zip_longest
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -25,22 +27,8 @@ _NARROW = 24
 _UNLIMITED = 10**6
 _BARS = "▁▂▃▄▅▆▇█"
 _MARKDOWN = str.maketrans({sign: f"\\{sign}" for sign in "\\|*_`<>[]#~"})
-_LATEX = str.maketrans(
-    {
-        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "−": "$-$",
-        "–": "--",
-        "±": r"$\pm$",
-        "µ": r"\textmu{}",
-        "\u00a0": "~",
-        "\u202f": r"\,",
-    }
-)
+_LATEX = str.maketrans(json.loads(Path(__file__).with_name("latex.json").read_text("utf-8")))
+"""What LaTeX has in place of a sign."""
 
 
 class Cell(NamedTuple):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -10,14 +11,15 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import fsspec
 import pytest
 
 from coflash import CoflashError
 from coflash.files import atomic_write
-from coflash.files.kept import kept_folder
+from coflash.files.kept import fetched, kept_folder
 from coflash.files.kinds import JSON
 from pages import until
-from processes import COFLASH, PATIENCE_S
+from processes import COFLASH, COFLASH_TELLING, PATIENCE_S, await_line, begin, interrupt
 
 
 def names(place: Path) -> list[str]:
@@ -184,3 +186,29 @@ def test_a_folder_of_traces_that_others_can_write_is_refused(tmp_path: Path, mon
         kept_folder()
     monkeypatch.setenv("COFLASH_TRACES", str(folder))
     assert kept_folder() == folder
+
+
+def test_a_trace_by_url_takes_no_more_than_the_disk_has_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COFLASH_TRACES", str(tmp_path))
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/trace.csv", b"0" * (3 << 20))
+    free = shutil.disk_usage(tmp_path)._replace(free=2 << 20)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda _: free)
+        with pytest.raises(CoflashError, match=r"takes more than 90% of what is free in .*COFLASH_TRACES"):
+            fetched("memory://trace.csv")
+    assert names(tmp_path) == []
+    assert Path(fetched("memory://trace.csv")).stat().st_size == 3 << 20
+    memory.store.clear()
+
+
+def test_a_generated_trace_that_is_stopped_says_what_the_same_command_does(tmp_path: Path) -> None:
+    command = (*COFLASH_TELLING, "trace", "generate", "zipf", "-n", "1000000000", "-o", str(tmp_path / "t.parquet"))
+    with begin(*command) as running:
+        await_line(running.stderr, "writing ")
+        _, errors, _ = interrupt(running)
+    assert running.returncode == 130
+    assert errors.splitlines()[-1] == "stopped: nothing is written; the same command begins anew"
+    assert names(tmp_path) == []

@@ -16,6 +16,7 @@ from coflash import CoflashError, external
 from coflash.sweep.plan import Point
 from policies_of_ones_own import CostBenefit, Dac, Fifo, FifoOfPages, Greedy, Lru, SepGc
 from processes import await_line, begin, interrupt
+from processes import coflash as command
 from sweeps import BUSY, SPACIOUS
 
 
@@ -484,3 +485,13 @@ def test_control_c_ends_a_hook_that_does_not_return(key: str, what: str, tmp_pat
 
 def test_a_scenario_with_a_policy_is_described() -> None:
     assert json.dumps(BUSY.with_(gc__victim=Greedy).check())
+
+
+def test_a_check_runs_no_code_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("runs_at_once.py").write_text("from pathlib import Path\nPath('ran').touch()\n", encoding="utf-8")
+    Path("s.toml").write_text('gc.victim = { name = "external", code = "runs_at_once:Mine" }\n', encoding="utf-8")
+    checked = command("scenario", "check", "s.toml")
+    assert (checked.returncode, Path("ran").exists()) == (0, False)
+    assert "note: gc.victim.code is not loaded, since a check runs no code" in checked.stdout
+    assert "no class" in command("run", "s.toml").stderr and Path("ran").exists(), "a run loads it"

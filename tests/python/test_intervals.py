@@ -203,12 +203,17 @@ def test_seeds_of_a_replayed_trace_are_told_from_those_of_a_generated_workload(p
     assert said not in invoke("results", "list", "--in", str(place), "--seeds").stderr
     trace = tmp_path / "t.csv"
     trace.write_text("".join(f"0,W,{4096 * (at * 7 % 900)},4096,{10 * at}\n" for at in range(2000)), encoding="utf-8")
-    replay = SMALL.with_(workload={"remap": "dense"})
-    coflash.sweep(replay, {"cooperation.name": ["none", "cdm"]}, str(trace), seeds=2, out=tmp_path / "runs")
+    replay, vary = (
+        SMALL.with_({"workload": {"remap": "dense"}, "cache.size": "64KiB"}),
+        {"cooperation": ["none", "cdm"]},
+    )
+    coflash.sweep(replay, vary, str(trace), seeds=2, out=tmp_path / "runs")
     for arguments in (("results", "list"), ("compare", "--where", "cooperation.name=cdm")):
         shown = invoke(*arguments, "--in", str(tmp_path / "runs"), "--seeds").stderr
         assert said in " ".join(shown.split()), arguments
     assert Subject.read([tmp_path / "runs"]).is_replayed
+    alike = coflash.sweep(replay.with_({"cache.size": "5%"}), vary, str(trace), seeds=2, out=tmp_path / "alike")
+    assert any("Seeds change nothing here" in note for note in alike.notes()), "the cache takes all writes"
 
 
 def test_notes_that_differ_in_their_numbers_are_told_once() -> None:

@@ -28,8 +28,7 @@ _PANELS = {
 
 _MODULES = {
     "compare": "results",
-    "study": "reproduce",
-    "truth": "reproduce",
+    **dict.fromkeys(("study", "truth"), "reproduce"),
     "policies": "keys",
     "warm": "run",
     "validity": "report",

@@ -51,17 +51,12 @@ _ENTRY = re.compile(r"^ {4}(\w+): `([^`]+)` (.+(?:\n {8}.+)*)", re.MULTILINE)
 _LIMITS = re.compile(r"(\d*)\.\.(\d*)")
 _COMPLETED: Mapping[str, Callable[[str], list[tuple[str, str]]]] = {
     "--read": complete.trace_options,
-    "KEY=VALUE": complete.assignments,
-    "KEY=VALUES": complete.assignments,
+    **dict.fromkeys(("KEY=VALUE", "KEY=VALUES"), complete.assignments),
     "KEY": complete.key_names,
     "[KEY]": complete.tables_and_keys,
-    "SCENARIO": complete.scenarios,
-    "[SCENARIO]": complete.scenarios,
-    "NAME|FILE": complete.scenarios,
-    "MEASURE": complete.measures,
-    "MEASURE|KEY": complete.measures,
-    "WORKLOAD": complete.workloads,
-    "TRACE|WORKLOAD...": complete.workloads,
+    **dict.fromkeys(("SCENARIO", "[SCENARIO]", "NAME|FILE"), complete.scenarios),
+    **dict.fromkeys(("MEASURE", "MEASURE|KEY"), complete.measures),
+    **dict.fromkeys(("WORKLOAD", "TRACE|WORKLOAD..."), complete.workloads),
 }
 """What the shell completes, by the name of an option or by what it takes."""
 

@@ -116,7 +116,7 @@ def size(
         trace: `TRACE|WORKLOAD...` The trace, or its files in order; or a generator or preset that is written as one:
             jesd219.
         goal: `--goal MEASURE<VALUE` A bound: waf_host<2.5, response.p99<5ms, dwpd>1; margin>20% holds the others under
-            that much more. May be repeated.
+            that much more; capacity>15.36TB grows the trace to a drive. May be repeated.
         cost: `--cost KEY*PRICE+…` The cost to minimise; by default 3 $/GiB of cache, and of flash by its cell.
         drive: `--drive NAME|FILE` A drive's scenario.
         over: `--over KEY=VALUES` More choices: gc.victim=greedy,fifo. May be repeated.

@@ -13,7 +13,7 @@ from coflash.cli.options import Group
 from coflash.commented import commented
 from coflash.files import atomic_write, kinds
 from coflash.imports import imported
-from coflash.scenario import Scenario, built_in_scenarios, scenario_schema
+from coflash.scenario import Scenario, built_in_scenarios, flat, scenario_schema
 from coflash.text_table import TextTable
 
 app = Group(no_args_is_help=True)
@@ -48,7 +48,10 @@ def show(scenario: str, assignments: list[str] | None = None, scale: str | None 
 def check(scenario: str, assignments: list[str] | None = None) -> None:
     """Check a scenario without running it."""
     chosen = scenario_with(scenario, assignments)
-    for remark in chosen.check():
+    outside = [key for key, code in flat(chosen.to_dict()).items() if key.endswith(".code") and code]
+    for key in outside:
+        typer.echo(f"note: {key} is not loaded, since a check runs no code: its default was checked in its place")
+    for remark in chosen.with_({key.removesuffix(".code"): None for key in outside}).check():
         typer.echo(f"note: {remark}")
     typer.echo(f"{chosen.name}: ok, {chosen.hash}")
 
@@ -84,16 +87,7 @@ def schema() -> None:
     typer.echo(json_text.dumps(scenario_schema(), indent=2))
 
 
-_START = {
-    "description": "A 1 GiB SSD whose cache and garbage collection cooperate",
-    "cooperation": "cdm",
-    "flash": {"channels": 2, "chips_per_channel": 2, "exported": "1GiB"},
-    "ftl": {"spare": {"share": "15%"}},
-    "cache": {"size": "5%"},
-    "precondition": {"random_passes": 1.0},
-    "workload": {"synthetic": {"generator": "zipf", "requests": 200_000, "read_share": "30%"}},
-    "replay": {"mode": "closed", "queue_depth": 8},
-}
+_START = Path(__file__).with_name("start.json")
 """A device that is simulated in seconds, under a workload that needs no trace."""
 
 
@@ -110,6 +104,10 @@ def init(file: Path = Path("scenario.toml"), start: str | None = None) -> None:
     if file.exists():
         msg = f"{file}: is there already; give another name, as in coflash init other.toml"
         raise CoflashError(msg)
-    chosen = Scenario.from_dict({"name": file.stem, **_START}) if start is None else Scenario.load(start)
+    chosen = (
+        Scenario.from_dict({"name": file.stem, **json_text.loads(_START.read_text("utf-8"))})
+        if start is None
+        else Scenario.load(start)
+    )
     atomic_write.write_file(file, commented(chosen))
     say(f"{file}; coflash run {file} simulates it")

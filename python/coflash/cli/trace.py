@@ -219,8 +219,12 @@ def remap(trace: list[str], out: str, size: str | None = None, read: list[str] |
 
 def write_shown(work: Callable[[traces.Progress], dict[str, Any]]) -> None:
     """Run a tool, and describe the file that it wrote."""
-    with shown("writing", errors()) as report:
-        written = work(report)
+    try:
+        with shown("writing", errors()) as report:
+            written = work(report)
+    except KeyboardInterrupt:
+        errors().print("stopped: nothing is written; the same command begins anew", soft_wrap=True)
+        raise
     notes(written["remarks"])
     requests, size = counted(written["requests"], "request"), show(written["bytes"], "bytes")
     output().print(f"{written['file']}: {written['format']}, {requests}, {size}")

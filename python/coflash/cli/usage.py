@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -13,32 +15,7 @@ import typer
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 
-_RENAMED = {
-    "--engine": "--on tcp://HOST:PORT for a Dask cluster",
-    "--address": "--on tcp://HOST:PORT for a Dask cluster",
-    "--workers": "--on N",
-    "--jobs": "--on N",
-    "--format": "--read format=NAME",
-    "--columns": "--read columns=time:us,op,offset:sectors,size:bytes",
-    "--on-error": "--read on_error=skip",
-    "--option": "--read KEY=VALUE",
-    "--until-steady": "--set precondition.until_steady=true",
-    "--to": "--out with a name that ends in .parquet, .arrow, .iolog or .iolog.zst",
-    "--from": "--time FROM..UNTIL",
-    "--until": "--time FROM..UNTIL",
-    "--address-from": "--address FROM..UNTIL",
-    "--address-to": "--address FROM..UNTIL",
-    "--skip": "--requests FROM..UNTIL",
-    "--count": "--requests N",
-    "--samples": "--design random:N",
-    "--design-seed": "--design random:N:SEED",
-    "--space": "coflash trace generate, which writes the workload as a trace",
-    "--socket": "--listen PATH",
-    "--link": "--sheet FILE",
-    "--read-bandwidth": "--sheet FILE",
-    "--read-iops": "--sheet FILE",
-    "--place": "--size SIZE for modulo, and dense without it",
-}
+_RENAMED: Mapping[str, str] = json.loads(Path(__file__).with_name("renamed.json").read_text("utf-8"))
 """What stands in place of the options of earlier versions, for the commands that do not have them any more."""
 
 

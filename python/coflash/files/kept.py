@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
 from coflash._core import CoflashError
 from coflash.files import digest, remote
 from coflash.files.atomic_write import new_file
+
+_PART_MAX = 0.9
+"""The part of the free space that a fetched file may take."""
 
 
 def kept_folder() -> Path:
@@ -45,9 +49,12 @@ def fetched(place: str) -> str:
     if not remote.is_url(place):
         return str(remote.path_of(place)) if "://" in place else place
     with tempfile.TemporaryDirectory(prefix=".", dir=kept_folder()) as folder:
-        new, found = Path(folder) / "trace", hashlib.sha256()
+        new, found, room = Path(folder) / "trace", hashlib.sha256(), int(_PART_MAX * shutil.disk_usage(folder).free)
         with digest.opened(place) as source, new_file(new) as to:
             while chunk := digest.chunk(source, place):
+                if (room := room - len(chunk)) < 0:
+                    msg = f"{place}: takes more than {_PART_MAX:.0%} of what is free in {kept_folder()}"
+                    raise CoflashError(f"{msg}: set COFLASH_TRACES to a folder with more room")
                 found.update(chunk)
                 to.write(chunk)
         file = kept_file(place, found.hexdigest())

@@ -16,19 +16,8 @@ from coflash.report.payload import payload
 from coflash.results.subject import Subject
 from coflash.results.varying_keys import Key
 
-SCRIPTS = (
-    "data.js",
-    "figure.js",
-    "filter.js",
-    "waterfall.js",
-    "findings.js",
-    "explore.js",
-    "address.js",
-    "run_details.js",
-    "sections.js",
-    "compare.js",
-    "main.js",
-)
+_NAMES = "data figure filter waterfall findings explore address run_details sections compare main"
+SCRIPTS = [f"{name}.js" for name in _NAMES.split()]
 """The scripts in their order on the page; each uses those above it."""
 _VALUES_MAX, _ALONG_MAX = 6, 4
 _OF_TYPES = re.compile(r"^/\*\*.*?\*/\n", re.DOTALL | re.MULTILINE)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coflash.measures.measure import Measure
@@ -16,22 +18,9 @@ from coflash.text_table import TextTable
 if TYPE_CHECKING:
     from coflash.results.database import Results
 
-SEEDS_OF_A_TRACE = (
-    "Intervals over seeds of a replayed trace cover preconditioning and random choices of the simulator only: the "
-    "trace is the same in every run. How far a measure varies within it: coflash compare RUN RUN --intervals."
-)
-OF_BINS = (
-    "Percentiles are ends of bins up to 0.1 % of a value wide; intervals over seeds are wider by it on both sides."
-)
-METHOD = (
-    "Seeds: mean difference of pairs of runs with the same seed, 95 % confidence interval (Student's t), and p of the "
-    "two-sided paired t-test. For a replayed trace it covers preconditioning and random choices only.",
-    "Slices: 95 % percentile interval of the circular block bootstrap over slices of equally many requests, the same "
-    "slices in both runs, and p from its resamples. It covers how the difference varies within this "
-    "workload, not other workloads.",
-    f"{OF_BINS} Their p is that of the least difference that the bins permit.",
-    "Several measures are several tests: p is not adjusted for that.",
-)
+_WORDS = json.loads(Path(__file__).with_name("method.json").read_text("utf-8"))
+SEEDS_OF_A_TRACE, OF_BINS = _WORDS["seeds of a trace"], _WORDS["bins"]
+METHOD: Sequence[str] = [sentence.format(of_bins=OF_BINS) for sentence in _WORDS["intervals"]]
 """A description of the intervals of a table of differences, in the words of a methods section."""
 
 
@@ -113,10 +102,13 @@ def _by_slices(measure: Measure, pairs: Sequence[tuple[Result, Result]]) -> Inte
     return Interval(float(low), float(high), min(1.0, 2 * (int(beyond) + 1) / (RESAMPLES + 1)))
 
 
-def notes_on_seeds(results: Results, measures: Iterable[Measure]) -> list[str]:
-    """State what intervals over seeds cover, if there are several seeds: of percentiles, and of a replayed trace."""
-    if not any(len(runs) > 1 for runs in results.of_one_point()):
+def notes_on_seeds(results: Results, measures: Sequence[Measure]) -> list[str]:
+    """State what intervals over seeds cover, if there are several seeds: nothing, percentiles, a replayed trace."""
+    known = [[*filter(None, map(results.metrics, runs))] for runs in results.of_one_point() if len(runs) > 1]
+    if not any(known):
         return []
+    if all(measure.read(one) == measure.read(runs[0]) for runs in known for one in runs for measure in measures):
+        return [_WORDS["alike"]]
     notes = [OF_BINS] if any(measure.bin_width for measure in measures) else []
     return [*notes, SEEDS_OF_A_TRACE] if results.is_replayed else notes
 

@@ -8,9 +8,11 @@ add up to the difference: nothing is left over.
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from coflash.measures.measure import Measure
@@ -25,23 +27,10 @@ _NOTHING = 0.001
 """The share of a measure that is no change."""
 _SCHEMES, _NOT_THE_REST = ("cooperation.", "hybrid.scheme."), ("cooperation", "hybrid.scheme", "seed", *LABELS)
 OVERWRITES, REMOVABLE = "overwritten pages known at once", "cached pages not copied"
-_SEPARATION, _DELAY = "shadows apart", "victims without shadows"
-LATTICES: tuple[Mapping[str, Parts], ...] = (
-    {
-        "none": frozenset(),
-        "cdm-overwrites": frozenset({OVERWRITES}),
-        "cdm-removable": frozenset({REMOVABLE}),
-        "cdm": frozenset({OVERWRITES, REMOVABLE}),
-    },
-    {
-        "ggc": frozenset(),
-        "separation": frozenset({_SEPARATION}),
-        "delay": frozenset({_DELAY}),
-        "zgc": frozenset({_SEPARATION, _DELAY}),
-    },
-    {"fp-fcl": frozenset(), "rw-fcl": frozenset({"read and write cache sized by costs"})},
-    {"rw-fcl": frozenset(), "op-fcl": frozenset({"spare space sized by costs"})},
+_LATTICES: Sequence[Mapping[str, Sequence[str]]] = json.loads(
+    Path(__file__).with_name("lattices.json").read_text("utf-8")
 )
+LATTICES = tuple({name: frozenset(parts) for name, parts in one.items()} for one in _LATTICES)
 """Schemes with all that lie between, each with its parts: the first has none, the last all."""
 TIERS = ("fp-fcl", "rw-fcl", "op-fcl")
 """The schemes of a flash cache before disks, each with one more part than the one before."""

@@ -34,7 +34,7 @@ from coflash.sweep.plan import Plan, Point, sharing
 from coflash.table import Table
 from coflash.terminal import errors
 from coflash.text_table import TextTable
-from coflash.trace import Paths
+from coflash.trace import Paths, paths
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -232,7 +232,8 @@ def sweep(
     """
     scenario, points = Scenario.of(scenario), points_of(vary, design, samples, design_seed)
     place = Place(on, inputs_of(scenario, trace))
-    planned = Plan.of(scenario, place.inputs, points, seeds, scale)
+    part = None if scale is None else lambda whole: whole.replaying(paths(trace)).scaled(scale)
+    planned = Plan.of(scenario, place.inputs, points, seeds, part)
     return swept(planned, store_at(out), place, errors() if progress else None)
 
 

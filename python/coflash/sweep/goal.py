@@ -20,7 +20,9 @@ from coflash.scenario import Scenario, flat
 from coflash.sweep.design import Assignment
 from coflash.sweep.memory import flash_bytes
 
-_MARGIN = re.compile(r"\s*margin\s*[>=]+\s*(\d[\d.]*)\s*%?\s*")
+MARGIN = re.compile(r"\s*margin\s*[>=]+\s*(\d[\d.]*)\s*%?\s*")
+CAPACITY = re.compile(r"\s*capacity\s*[>=]+\s*(.+?)\s*")
+"""Goals that are no bounds of a run: what the others are held under, and what the drive exports."""
 _CONDITION = re.compile(r"\s*([\w.]+)\s*(<=|>=|<|>)\s*(.+?)\s*")
 _PLUS = re.compile(r"\+(?=\s*[A-Za-z])")
 _TERM = re.compile(r"\s*([A-Za-z][\w.]*)\s*\*\s*(\d[\d.]*(?:e-?\d+)?)\s*(?:\$\s*/\s*([A-Za-z]+))?\s*")
@@ -181,11 +183,10 @@ class Condition:
         return self.bound + self.sign * excess * (abs(self.bound) or 1.0)
 
 
-def margin_apart(texts: Sequence[str]) -> tuple[list[str], float]:
-    """Return goals without a margin such as `margin>20%`, and the largest margin as a share; 0 without one."""
-    found = {text: _MARGIN.fullmatch(text) for text in texts}
-    shares = [float(one[1]) / 100 for one in found.values() if one]
-    return [text for text, one in found.items() if one is None], max(shares, default=0.0)
+def apart(texts: Sequence[str], what: re.Pattern[str]) -> tuple[list[str], str]:
+    """Return the other goals, and the value of the last one that is this; empty without one."""
+    found = {text: what.fullmatch(text) for text in texts}
+    return [text for text, one in found.items() if not one], ["", *(one[1] for one in found.values() if one)][-1]
 
 
 def condition(text: str, cost: str | None = None, margin: float = 0.0) -> Condition:

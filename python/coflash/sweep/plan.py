@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,6 +23,9 @@ from coflash.sweep.design import POINTS_MAX, Assignment
 from coflash.sweep.devices import Devices, Sharing
 from coflash.sweep.memory import needed_bytes
 from coflash.trace import Progress
+
+Part = Callable[[Scenario], Scenario]
+"""What runs of the drive of a scenario."""
 
 
 def alike(reason: str) -> str:
@@ -119,13 +122,12 @@ class Point:
         inputs: tuple[Input, ...],
         assignment: Assignment,
         seeds: int | Sequence[int],
-        scale: str | None = None,
+        part: Part | None = None,
     ) -> Point:
-        """Make a point with a run for each seed; a number of seeds starts at the scenario's own."""
+        """Make a point with a run for each seed; a number of seeds starts at the scenario's own. A part may run."""
         try:
-            given = changed = (scenario.set(list(assignment)) if assignment else scenario).with_digests()
-            if scale is not None:
-                changed = changed.replaying([file.source for file in inputs]).scaled(scale)
+            given = (scenario.set(list(assignment)) if assignment else scenario).with_digests()
+            changed = part(given) if part else given
         except CoflashError as error:
             return cls(dict(assignment), refused=str(error))
         leaves = flat(given.to_dict())
@@ -165,7 +167,7 @@ class Plan:
         inputs: tuple[Input, ...],
         assignments: Iterable[Assignment],
         seeds: int | Sequence[int],
-        scale: str | None = None,
+        part: Part | None = None,
     ) -> Plan:
         """Plan the runs of all points.
 
@@ -174,7 +176,7 @@ class Plan:
         """
         if not 1 <= (seeds if isinstance(seeds, int) else len(seeds)) <= POINTS_MAX:
             raise CoflashError(f"seeds: {seeds} was given; at least 1 and at most {POINTS_MAX} is allowed")
-        pairs = [(given, Point.of(scenario, inputs, given, seeds, scale)) for given in assignments]
+        pairs = [(given, Point.of(scenario, inputs, given, seeds, part)) for given in assignments]
         if pairs and all(point.refused for _, point in pairs):
             raise CoflashError(pairs[0][1].refused)
         good = {value for given, point in pairs if not point.refused for value in given}

@@ -22,7 +22,7 @@ from coflash.sweep import swept
 from coflash.sweep.design import Assignment
 from coflash.sweep.engine import On, Place
 from coflash.sweep.goal import Condition, Goal
-from coflash.sweep.plan import Plan, Point
+from coflash.sweep.plan import Part, Plan, Point
 from coflash.terminal import errors
 from coflash.trace import Paths
 
@@ -39,6 +39,7 @@ class Question:
     store: FolderStore
     on: On = None
     console: Console | None = None
+    part: Part | None = None
 
     @classmethod
     def of(cls, scenario: Scenario, trace: Paths, store: FolderStore, on: On, progress: bool) -> Question:
@@ -59,7 +60,7 @@ class Question:
 
     def point(self, settings: Assignment, seeds: int | Sequence[int] = 1) -> Point:
         """Return the point of some settings, with a run for each seed."""
-        return Point.of(self.scenario, self.inputs, settings, seeds)
+        return Point.of(self.scenario, self.inputs, settings, seeds, self.part)
 
     def ran(self, points: Sequence[Point]) -> list[tuple[Result, ...] | str]:
         """Run points; return of each its runs by seed, or the reason why it has none."""

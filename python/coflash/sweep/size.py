@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import accumulate, repeat, takewhile
@@ -27,20 +28,20 @@ from coflash.sweep.engine import On
 from coflash.sweep.finding import say
 from coflash.sweep.frontier import Frontier, Pair
 from coflash.sweep.generated import traced
-from coflash.sweep.goal import Condition, condition, goals, margin_apart, number
+from coflash.sweep.goal import CAPACITY, MARGIN, Condition, apart, condition, goals, number
+from coflash.sweep.grown import Grown
 from coflash.sweep.memory import flash_bytes
 from coflash.sweep.plan import Point, refusal
 from coflash.sweep.question import Question, estimates, folder_for
 from coflash.sweep.sized import EXPORTED, PRICES, ROUNDS, SMALLER, SPARE, Sized, Sizing, prices
 from coflash.trace import Paths, info
-from coflash.trace.trace_info import TraceInfo
 
 DEVICE = "demo"
 SPARES, _COLUMNS = range(7, 57), 7
 """The spare shares, in percent, and as many of them that are looked into in any case; others lie between."""
 _FINE = 100
 """The pages from which a step of the cache is more than a page: a percent."""
-_ROOM, _LATE, _MORE_CHANNELS = 1.04, 1.02, (1, 2, 4, 8)
+_LATE, _MORE_CHANNELS = 1.02, (1, 2, 4, 8)
 _CLOSE, _CHEAPER, _FEW, _PAIRS = 0.02, 0.05, 12, 28
 """The shares of a cost by which a device is looked for, and another scheme; the devices at first, and of a search."""
 _CACHE, _SCHEME = "cache.size", "cooperation.name"
@@ -49,6 +50,8 @@ _TIER, _TIER_SEGMENTS, _TIER_STEPS = "hybrid.scheme.name", 64, 17
 """The key of the scheme of a flash cache before disks; the segments of the largest one, and its sizes."""
 _PERIODS, _PERIOD = 16, 256
 """The periods of such a cache in a trace, and the least requests of one."""
+_OF_A_PART = (LIFE, MEASURES["endurance.tbw_bytes"])
+"""The measures of the part of a drive that runs, where those of the drive are larger."""
 _SHADOWS = ("ggc", "separation", "delay", "zgc", "hgc", "dgc", "sgc")
 """The schemes whose part is the host's write buffer."""
 
@@ -73,7 +76,7 @@ def size(
         trace: The trace: paths, or URLs that fsspec knows; or the name of a workload as for
             [`trace.generate`][coflash.trace.generate], such as `"jesd219"`, which is generated into `out`.
         goal: The bounds, such as `"waf_host<2.5"`, or several; `"margin>20%"` holds the others under that much more of
-            rate, data and writes.
+            rate, data and writes; `"capacity>15.36TB"` grows the trace to a drive that exports as much.
         cost: The cost, a sum of keys times their prices; by default 3 $/GiB of cache, and of flash 0.08 $/GiB for TLC,
             and for other cells as much more or less as they have fewer or more bits.
         drive: The scenario of a drive, whose flash is scaled to the trace; by default an example device, which gets as
@@ -92,19 +95,32 @@ def size(
     """
     scenario = Scenario.of(drive)
     cost = cost or prices(scenario)
-    texts, margin = margin_apart([goal] if isinstance(goal, str) else goal)
+    texts, capacity = apart([goal] if isinstance(goal, str) else goal, CAPACITY)
+    texts, more = apart(texts, MARGIN)
+    margin = float(more or 0) / 100
     bounds = tuple(condition(text, cost, margin) for text in texts)
     if not bounds or not number(f"cost {cost}").is_known_before:
         msg = f"size: a goal is needed, such as waf_host<2.5, and a cost of keys alone, such as {PRICES}"
         raise CoflashError(msg)
+    if capacity and (short := next((one.text for one in bounds if one.measure in _OF_A_PART), "")):
+        raise CoflashError(say("of a part", goal=short))
     store = folder_for(out)
     trace, made = traced(trace, store.path, requests, space)
     if margin:
         faster = scenario.to_dict()["replay"]["time_scale"] / (1 + margin)
         scenario = scenario.with_({"replay.time_scale": faster, "precondition.fill": "sequential"})
         made.append(say("margin", margin=margin))
-    question = Question.of(scenario, trace, store, on, progress)
-    return _Sizer(question, trace, bounds, cost, axes_of(over or {}), seeds, _ROOM * (1 + margin)).run(made)
+    given = scenario.to_dict()
+    kept = {key: one for key, one in given["workload"]["trace_options"].items() if isinstance(one, str)}
+    about = info(trace, kept, page=given["ftl"].get("indirection_unit") or "4KiB")
+    if not about.footprint_pages or not about.write.requests:
+        msg = "size: the trace writes nothing, or its addresses are too far apart to count: see coflash trace info"
+        raise CoflashError(msg)
+    grown = Grown.of(about, margin, capacity, scenario)
+    if grown.copies > 1:
+        trace, scenario = grown.written(trace, kept, store.path), scenario.with_({"workload.trace_options": None})
+    question = replace(Question.of(scenario, trace, store, on, progress), part=grown.part)
+    return _Sizer(question, grown, bounds, cost, axes_of(over or {}), seeds).run([*made, *grown.how])
 
 
 class _Sizer:
@@ -113,25 +129,19 @@ class _Sizer:
     def __init__(
         self,
         question: Question,
-        trace: Paths,
+        grown: Grown,
         bounds: tuple[Condition, ...],
         prices: str,
         axes: Sequence[Axis],
         seeds: int,
-        room: float,
     ) -> None:
         self.question, self.goals, self.seeds, self.prices = question, bounds, seeds, prices
         (self.cost,) = goals(None, None, prices)
         self.tried: dict[tuple[str, Assignment], Sized] = {}
         self.problem, self.refused = "", 0
-        options = self.base.to_dict()["workload"]["trace_options"]
-        kept = {key: one for key, one in options.items() if isinstance(one, str)}
-        self.about = about = info(trace, kept, page=self.base.to_dict()["ftl"].get("indirection_unit") or "4KiB")
-        if not about.footprint_pages or not about.write.requests:
-            msg = "size: the trace writes nothing, or its addresses are too far apart to count: see coflash trace info"
-            raise CoflashError(msg)
-        room, given = math.ceil(about.footprint_pages * room), {axis.key: axis.points() for axis in axes}
-        self._change({"workload.remap": "dense", EXPORTED: f"{room * about.page_bytes}B"})
+        self.grown, about, room = grown, grown.about, grown.room
+        given = {axis.key: axis.points() for axis in axes}
+        self._change({"workload.remap": "dense", EXPORTED: f"{room * about.page_bytes * grown.times:.0f}B"})
         if hybrid := self.base.to_dict().get("hybrid"):
             # The flash is the cache. It begins empty, so the trace comes twice, and has many periods.
             period = min(hybrid["period_requests"], max(_PERIOD, about.requests // _PERIODS))
@@ -146,6 +156,7 @@ class _Sizer:
             page_bytes, _ = parsed(self.base.to_dict()["flash"]["page_size"]) or (1.0, "")
             made, most = ["0B"], int(room * about.page_bytes // page_bytes)
             pages = accumulate(repeat(1), lambda at, _: at + max(1, at // _FINE))
+            page_bytes *= math.ceil(grown.times)
             made += [f"{at * int(page_bytes)}B" for at in takewhile(lambda at: at <= most, pages)]
         self.grid = say("given caches" if self.cache in given else "of pages")
         self.sizes = self._ordered(self.cache, given.get(self.cache, made))
@@ -159,8 +170,10 @@ class _Sizer:
             return point.refused or flash_bytes(point.jobs[0].scenario)
 
         spares = self._ordered(SPARE, given.get(SPARE) or [f"{share}%" for share in SPARES])
-        # Spare space comes in whole blocks: others of the same size are the same device.
-        self.spares = [*{flash(one): one for one in reversed(spares)}.values()][::-1]
+        # Spare space comes in whole blocks: others of the same size are the same device. A part of a drive has as many
+        # as the largest of these shares takes.
+        same = {flash(one): one for one in (spares if grown.how else reversed(spares))}
+        self.spares = sorted(same.values(), key=spares.index)
         self.columns = sorted({(len(self.spares) - 1) * at // (_COLUMNS - 1) for at in range(_COLUMNS)})
 
     @property
@@ -177,7 +190,7 @@ class _Sizer:
 
     def run(self, how: Sequence[str]) -> Sizing:
         self._check_size()
-        how = (*how, _read(self.about), self._in_time(), self._searched())
+        how = (*how, _read(self.grown), self._in_time(), self._searched())
         spares = _ends(self.spares[self.refused :])
         tried = say("tried", devices=counted(len(self.tried), "device"), grid=self.grid, spares=spares)
         searched = dict(self.tried)
@@ -192,7 +205,7 @@ class _Sizer:
         }
         ends = ("more",) if self.refused else ("less", "more")
         found = (best, tried, devices, self._later(best), steps, ends, variants, explained, self.prices)
-        return Sizing(self.question.store.path, self.goals, how, *found).write()
+        return Sizing(self.question.store.path, self.goals, how, *found, self.grown.times).write()
 
     def _later(self, best: Sized) -> tuple[Sized, ...]:
         """Return a device under the first seed, over one round of the trace and over several; nothing if that fails."""
@@ -211,7 +224,8 @@ class _Sizer:
 
         def problem(keys: Mapping[str, str]) -> str:
             places = [((SPARE, self.spares[column]), *rest) for rest in self.rests for column in self.columns]
-            reasons = [refusal(self.base, (*keys.items(), (self.cache, self.plain), *rest)) for rest in places]
+            points = (self.question.point((*keys.items(), (self.cache, self.plain), *rest)) for rest in places)
+            reasons = [point.refused or refusal(point.jobs[0].scenario, ()) for point in points]
             return "" if "" in reasons else reasons[-1]
 
         if not (reason := problem({})):
@@ -223,8 +237,7 @@ class _Sizer:
         fits = next((keys for keys in smaller if not problem(keys)), {})
         sets = " ".join(f"--set {key}={value}" for key, value in fits.items())
         end = say("smaller parts", sets=sets) if fits else say("longer trace")
-        touched = show((self.about.footprint_pages or 0) * self.about.page_bytes, "bytes")
-        raise CoflashError(say("too small", touched=touched, drive=self.base.name, reason=reason, end=end))
+        raise CoflashError(say("too small", touched=self.grown.touched, drive=self.base.name, reason=reason, end=end))
 
     def _ordered(self, key: str, values: Sequence[str]) -> list[str]:
         """Return values of a key, each once and as scenarios show it, the least first."""
@@ -235,7 +248,8 @@ class _Sizer:
 
     def _in_time(self) -> str:
         """Replay at the trace's times if a device without a cache keeps up with them, or else in a closed loop."""
-        begin, span_ns, channels = self.question, self.about.span_ns, self.base.to_dict()["flash"]["channels"]
+        begin, channels = self.question, self.base.to_dict()["flash"]["channels"]
+        span_ns = (self.grown.about.span_ns or 0) * self.grown.copies
         depth, repeat = self.base.to_dict()["replay"]["queue_depth"], self.base.to_dict()["workload"].get("repeat", 1)
         for factor in (_MORE_CHANNELS if self.base.name == DEVICE else (1,)) if span_ns else ():
             self.question = begin
@@ -306,8 +320,10 @@ class _Sizer:
     @cache  # noqa: B019 - of one search
     def _priced(self, rest: Assignment, pair: Pair) -> float:
         """Return the cost of a device; infinite if it cannot be made."""
-        point = self._point(*self._place(pair, rest))
-        return math.inf if point.refused else self.cost.value((), point.jobs[0].scenario) or 0.0
+        with suppress(CoflashError):
+            cache, others = self._place(pair, rest)
+            return self.cost.value((), self.base.set([(self.cache, cache), *others])) or 0.0
+        return math.inf
 
     def _other_choices(self) -> list[Assignment]:
         """Return the other schemes, orders of eviction included, of a device that may have a cache."""
@@ -349,7 +365,7 @@ class _Sizer:
 
     def _variants(self, best: Sized) -> dict[str, tuple[Result, ...]]:
         """Run the answer's device under its scheme and each whose parts it has, and without a cache."""
-        key, scenario = _TIER if best.is_tier else _SCHEME, best.point.jobs[0].scenario
+        key, scenario = _TIER if best.is_tier else _SCHEME, self.base.set([*best.point.values.items()])
         varied = [pair for pair in best.place[1] if pair[0] in (key, key.removesuffix(".name"))]
         rest = tuple(pair for pair in best.place[1] if pair not in varied)
         nonzero = best.place[0] if best.place[0] != "0B" else self.sizes[len(self.sizes) // 2]
@@ -370,7 +386,7 @@ class _Sizer:
         return [None if isinstance(of, str) else self._sized(one, of) for one, of in zip(points, ran, strict=True)]
 
     def _sized(self, point: Point, runs: tuple[Result, ...]) -> Sized:
-        scenario = point.jobs[0].scenario
+        scenario = self.base.set([*point.values.items()])  # of the whole drive, of which a part may have run
         bounded = estimates(self.goals, [[run.metrics] for run in runs], scenario)
         excess = [goal.excess(one.mean) for goal, one in zip(self.goals, bounded, strict=True)]
         cost = self.cost.value([runs[0].metrics], scenario) or 0.0
@@ -383,9 +399,9 @@ def _ends(values: Sequence[str]) -> str:
     return ", ".join(values) if len(values) <= _COLUMNS else f"{values[0]} … {values[-1]}"
 
 
-def _read(about: TraceInfo) -> str:
+def _read(grown: Grown) -> str:
+    about = grown.about
     span = f" over {show(about.span_ns, 'ns')}" if about.span_ns else ""
-    touched = show((about.footprint_pages or 0) * about.page_bytes, "bytes")
     requests = f"{counted(about.requests, 'request')}{span}"
-    read = say("read", formats=", ".join(about.formats), requests=requests, touched=touched)
+    read = say("read", formats=", ".join(about.formats), requests=requests, touched=grown.touched)
     return ". ".join([read, *(remark.rstrip(".") for remark in about.remarks)]) + "."

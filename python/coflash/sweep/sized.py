@@ -102,6 +102,8 @@ class Sizing(Kept):
     """By the path of a measure, its differences between schemes as sums of shares."""
     cost: str
     """The prices."""
+    times: float
+    """The bytes of the drive for which one of the devices stands."""
 
     @property
     def scenario(self) -> Scenario:
@@ -189,7 +191,7 @@ class Sizing(Kept):
         run, flash = self.answer.runs[0], self.scenario.to_dict()["flash"]
         rating = next(iter(assumptions_of(run.document, "endurance").values()), "–")
         dies = counted(math.prod(flash[key.removeprefix("flash.")] for key in SMALLER[1:4]), "die")
-        capacity, cell = show(run.workload["logical_bytes"], "bytes"), flash["cell"].upper()
+        capacity, cell = show(run.workload["logical_bytes"] * self.times, "bytes"), flash["cell"].upper()
         end = "." if self.cost != prices(self.scenario) else say("prices", month=_PRICED)
         return say("rests", capacity=capacity, dies=dies, cell=cell, rating=rating, cost=self.cost, end=end)
 
@@ -236,7 +238,8 @@ class Sizing(Kept):
 
     @property
     def _cache_of_schemes(self) -> str:
-        return cache_text(self.variants["none"][0].scenario.to_dict()["cache"]["size"])
+        size_bytes, _ = parsed(self.variants["none"][0].scenario.to_dict()["cache"]["size"]) or (0.0, "")
+        return cache_text(f"{size_bytes * self.times:.0f}B")
 
     def _reason(self, why: Why, bound: float | None) -> str:
         """Say how a measure changes from one scheme to another, and whether a time is that of a growing queue."""

@@ -1,4 +1,5 @@
-//! A connection: one thread that reads requests, passes them on in batches, and sends replies in batches.
+//! A connection: one thread that reads requests, passes them on in batches, and sends replies in batches. While no request is
+//! under way, it waits in the system call that receives the next one.
 
 use crate::command::{Next, Requests};
 use crate::connections::Line;
@@ -8,7 +9,8 @@ use crate::hangup::Hangup;
 use crate::reply::Reply;
 use crate::wire::Input;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::{Errno, read, readv, retry_on_intr, write, writev};
+use rustix::io::{Errno, read, readv, retry_on_intr};
+use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::OwnedFd;
@@ -28,36 +30,31 @@ const STUCK_SECONDS: u64 = 5;
 /// How often a connection looks whether others have given memory back.
 const MEMORY_LOOK: Duration = Duration::from_millis(20);
 
-/// Serve a client until either side ends the connection. `stopped` becomes readable when the server must end.
-pub(crate) fn serve(line: &Line, stopped: &UnixStream, export: &impl Export) -> Hangup {
+/// Serve a client until either side ends the connection.
+pub(crate) fn serve(line: &Line, export: &impl Export) -> Hangup {
     let shape = export.shape();
     let mut input = Input::new(INPUT_BYTES);
-    let why = match negotiate(&line.socket, stopped, &shape, &mut input) {
-        Err(hangup) => hangup,
-        Ok(agreed) => match Connection::new(line, stopped, shape, agreed, input) {
-            Ok(connection) => connection.run(export),
-            Err(error) => error.into(),
-        },
-    };
-    if line.is_ended.load(Ordering::Relaxed) { Hangup::Ended } else { why }
+    let why = negotiate(&line.socket, &shape, &mut input)
+        .and_then(|agreed| Ok(Connection::new(line, shape, agreed, input)?.run(export)))
+        .unwrap_or_else(|hangup| hangup);
+    match (line.is_ended.load(Ordering::Relaxed), line.is_stopped.load(Ordering::Relaxed)) {
+        (true, _) => Hangup::Ended,
+        (false, true) => Hangup::Stopped,
+        (false, false) => why,
+    }
 }
 
 /// The handshake, in bounded time.
-fn negotiate(
-    socket: &OwnedFd,
-    stopped: &UnixStream,
-    shape: &Shape,
-    input: &mut Input,
-) -> Result<Negotiated, Hangup> {
+fn negotiate(socket: &OwnedFd, shape: &Shape, input: &mut Input) -> Result<Negotiated, Hangup> {
     let end = now() + Duration::from_secs(HANDSHAKE_SECONDS);
     let mut output = Vec::new();
     let mut handshake = Handshake::greet(shape, &mut output);
     loop {
         let step = handshake.advance(input, &mut output);
         while !output.is_empty() {
-            match retry_on_intr(|| write(socket, &output)) {
+            match retry_on_intr(|| send(socket, &output, SendFlags::DONTWAIT)) {
                 Ok(sent) => drop(output.drain(..sent)),
-                Err(Errno::AGAIN) => await_socket(socket, PollFlags::OUT, stopped, end)?,
+                Err(Errno::AGAIN) => await_socket(socket, PollFlags::OUT, end)?,
                 // Clients that end the handshake do not wait for a reply.
                 Err(error) => return Err(step.err().unwrap_or_else(|| io::Error::from(error).into())),
             }
@@ -65,35 +62,28 @@ fn negotiate(
         if let Some(agreed) = step? {
             return Ok(agreed);
         }
-        await_socket(socket, PollFlags::IN, stopped, end)?;
+        await_socket(socket, PollFlags::IN, end)?;
         match retry_on_intr(|| read(socket, input.room())) {
             Ok(0) if input.waiting().is_empty() => return Err(Hangup::Left),
             Ok(0) => return Err(Hangup::CutOff),
             Ok(count) => input.received(count),
-            Err(Errno::AGAIN) => {}
             Err(error) => return Err(io::Error::from(error).into()),
         }
     }
 }
 
-fn await_socket(
-    socket: &OwnedFd,
-    ready: PollFlags,
-    stopped: &UnixStream,
-    end: Instant,
-) -> Result<(), Hangup> {
-    let left = end.saturating_duration_since(now());
-    let mut polled = [PollFd::new(socket, ready), PollFd::new(stopped, PollFlags::IN)];
-    if retry_on_intr(|| poll(&mut polled, Some(&timespec(left)))).map_err(io::Error::from)? == 0 {
-        return Err(Hangup::Slow(HANDSHAKE_SECONDS));
+fn await_socket(socket: &OwnedFd, ready: PollFlags, end: Instant) -> Result<(), Hangup> {
+    let left = timespec(end.saturating_duration_since(now()));
+    let mut polled = [PollFd::new(socket, ready)];
+    match retry_on_intr(|| poll(&mut polled, Some(&left))).map_err(io::Error::from)? {
+        0 => Err(Hangup::Slow(HANDSHAKE_SECONDS)),
+        _ => Ok(()),
     }
-    if polled[1].revents().is_empty() { Ok(()) } else { Err(Hangup::Stopped) }
 }
 
 /// A client that has chosen the export.
 struct Connection<'a> {
-    socket: &'a OwnedFd,
-    stopped: &'a UnixStream,
+    line: &'a Line,
     /// A byte arrives here when an answer is ready and the connection sleeps.
     woken: UnixStream,
     structured: bool,
@@ -110,13 +100,7 @@ struct Connection<'a> {
 }
 
 impl<'a> Connection<'a> {
-    fn new(
-        line: &'a Line,
-        stopped: &'a UnixStream,
-        shape: Shape,
-        agreed: Negotiated,
-        input: Input,
-    ) -> io::Result<Self> {
+    fn new(line: &'a Line, shape: Shape, agreed: Negotiated, input: Input) -> io::Result<Self> {
         let (woken, waker) = UnixStream::pair()?;
         woken.set_nonblocking(true)?;
         waker.set_nonblocking(true)?;
@@ -127,14 +111,16 @@ impl<'a> Connection<'a> {
         let requests = Requests::new(shape, agreed, Arc::clone(&answers));
         let structured = agreed.structured;
         let (replies, sent, hangup, deaf) = (VecDeque::new(), 0, None, false);
-        let socket = &line.socket;
-        Ok(Self { socket, stopped, woken, structured, input, requests, answers, replies, sent, hangup, deaf })
+        Ok(Self { line, woken, structured, input, requests, answers, replies, sent, hangup, deaf })
     }
 
     /// Serves until the connection ends and each of its requests is answered.
     fn run(mut self, export: &impl Export) -> Hangup {
         let (mut batch, mut answered) = (Vec::new(), Vec::new());
         loop {
+            if self.is_stopped() {
+                self.hang_up(Hangup::Stopped);
+            }
             let needs_bytes = self.parse(&mut batch);
             if !batch.is_empty() {
                 export.serve(&mut batch);
@@ -166,6 +152,11 @@ impl<'a> Connection<'a> {
         true
     }
 
+    /// Whether the server ends.
+    fn is_stopped(&self) -> bool {
+        self.line.is_stopped.load(Ordering::Relaxed)
+    }
+
     /// Stop reading; pending requests are finished.
     fn hang_up(&mut self, why: Hangup) {
         self.hangup.get_or_insert(why);
@@ -193,7 +184,8 @@ impl<'a> Connection<'a> {
             let mut count = if self.deaf {
                 self.replies.iter().map(Reply::length).sum::<usize>() - self.sent
             } else {
-                match retry_on_intr(|| writev(self.socket, &slices[..filled])) {
+                let (mut nothing, flags) = (SendAncillaryBuffer::default(), SendFlags::DONTWAIT);
+                match retry_on_intr(|| sendmsg(&self.line.socket, &slices[..filled], &mut nothing, flags)) {
                     Ok(count) => count,
                     Err(Errno::AGAIN) => break,
                     Err(error) => {
@@ -216,37 +208,31 @@ impl<'a> Connection<'a> {
 
     /// Sleeps until there is work: bytes to read, room to write, an answer, or the end of the server.
     fn wait(&mut self, needs_bytes: bool) -> io::Result<()> {
+        let reads = needs_bytes && self.hangup.is_none();
+        let awaits_client = !self.replies.is_empty() || self.requests.is_partial();
+        if reads && !awaits_client && self.requests.under_way() == 0 {
+            // Only the client can end this, or one who shuts its socket down.
+            return self.receive();
+        }
         if !self.answers.fall_asleep() {
             return Ok(());
         }
-        let reads = needs_bytes && self.hangup.is_none();
         let mut wanted = PollFlags::empty();
         wanted.set(PollFlags::IN, reads);
         wanted.set(PollFlags::OUT, !self.replies.is_empty());
-        let mut polled = [
-            PollFd::new(&self.woken, PollFlags::IN),
-            PollFd::new(self.socket, wanted),
-            PollFd::new(self.stopped, PollFlags::IN),
-        ];
-        let count = match (&self.hangup, self.deaf) {
-            (None, _) => 3,
-            (Some(_), false) => 2,
-            (Some(_), true) => 1,
-        };
-        let awaits_client = !self.replies.is_empty() || self.requests.is_partial();
+        let mut polled = [PollFd::new(&self.woken, PollFlags::IN), PollFd::new(&self.line.socket, wanted)];
+        let count = if self.deaf { 1 } else { 2 };
         let awaits_others = !needs_bytes && self.requests.under_way() == 0;
         let most = if awaits_client { Duration::from_secs(STUCK_SECONDS) } else { MEMORY_LOOK };
         let timeout = (awaits_client || awaits_others).then(|| timespec(most));
         let ready = retry_on_intr(|| poll(&mut polled[..count], timeout.as_ref()))?;
-        let [woken, socket, stopped] = polled.map(|one| one.revents());
+        let [woken, socket] = polled.map(|one| one.revents());
         self.answers.wake_up();
         if !woken.is_empty() {
             let _ = self.woken.read(&mut [0; 64])?;
         }
-        if !stopped.is_empty() {
-            self.hang_up(Hangup::Stopped);
-        } else if ready == 0 && awaits_client && self.hangup.is_none() {
-            if self.answers.memory.is_short() {
+        if ready == 0 && awaits_client && self.hangup.is_none() {
+            if self.answers.memory.is_short() || self.is_stopped() {
                 self.give_up(Hangup::Idle(STUCK_SECONDS));
             }
         } else if (ready == 0 && !awaits_others)
@@ -261,14 +247,13 @@ impl<'a> Connection<'a> {
 
     fn receive(&mut self) -> io::Result<()> {
         let mut room = self.requests.room(&mut self.input).map(IoSliceMut::new);
-        match retry_on_intr(|| readv(self.socket, &mut room)) {
+        match retry_on_intr(|| readv(&self.line.socket, &mut room)) {
             // Some clients disconnect between two requests without a message.
             Ok(0) => {
                 let left = self.input.waiting().is_empty() && !self.requests.cut_off();
                 self.hang_up(if left { Hangup::Left } else { Hangup::CutOff });
             }
             Ok(count) => self.requests.received(&mut self.input, count),
-            Err(Errno::AGAIN) => {}
             Err(error) => return Err(error.into()),
         }
         Ok(())

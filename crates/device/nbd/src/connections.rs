@@ -1,7 +1,9 @@
 //! The open connections of a server: their limit, and their end by the disk.
 
 use crate::hangup::Hangup;
+use rustix::io::ioctl_fionbio;
 use rustix::net::{Shutdown, shutdown};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -48,12 +50,14 @@ struct Shared {
     memory: Arc<Memory>,
 }
 
-/// A connection, as long as its thread has it.
+/// A connection, as long as its thread has it. A receive from its socket waits for bytes.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) socket: OwnedFd,
     /// Whether the disk has ended it.
     pub(crate) is_ended: Arc<AtomicBool>,
+    /// Whether it must end since the server does.
+    pub(crate) is_stopped: AtomicBool,
     pub(crate) memory: Arc<Memory>,
 }
 
@@ -89,6 +93,16 @@ impl Connections {
         .count()
     }
 
+    /// Have all connections end once the requests that they have read are answered.
+    pub(crate) fn stop(&self) {
+        let lines = self.0.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        for line in lines.iter().filter_map(Weak::upgrade) {
+            line.is_stopped.store(true, Ordering::Relaxed);
+            // It fails only if the client has disconnected.
+            let _ = shutdown(&line.socket, Shutdown::Read);
+        }
+    }
+
     pub(crate) fn add(&self, socket: OwnedFd) -> Result<Arc<Line>, Hangup> {
         let mut lines = self.0.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.retain(|line| line.strong_count() > 0);
@@ -96,7 +110,9 @@ impl Connections {
         if lines.len() >= max {
             return Err(Hangup::Full(max));
         }
-        let line = Arc::new(Line { socket, is_ended: Arc::default(), memory: self.0.memory.clone() });
+        ioctl_fionbio(&socket, false).map_err(io::Error::from)?;
+        let (is_ended, is_stopped, memory) = (Arc::default(), AtomicBool::new(false), self.0.memory.clone());
+        let line = Arc::new(Line { socket, is_ended, is_stopped, memory });
         lines.push(Arc::downgrade(&line));
         Ok(line)
     }

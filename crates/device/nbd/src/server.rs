@@ -105,7 +105,7 @@ impl Server {
                     }
                 };
                 let begun = thread::Builder::new().name("nbd".to_owned()).spawn_scoped(scope, move || {
-                    let why = connection::serve(&line, &self.stopped, export);
+                    let why = connection::serve(&line, export);
                     drop(line);
                     export.ended(&why);
                 });
@@ -114,8 +114,8 @@ impl Server {
                 }
             };
             let ended = accept();
-            // Connections must end, too, if that failed.
-            self.stopper.stop();
+            // Also if that failed.
+            self.connections.stop();
             ended
         })
     }

@@ -119,11 +119,6 @@ impl Journal {
         self.end + (longest + 2 * HEADER_BYTES) as u64 > self.area.end
     }
 
-    /// Whether nothing was written to it.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.end == self.area.start
-    }
-
     /// Whether anything has changed since the last sync point.
     pub(crate) fn is_ahead(&self) -> bool {
         self.is_ahead || self.has_pending()
@@ -132,11 +127,6 @@ impl Journal {
     /// The size of its entries in bytes.
     pub(crate) fn used_bytes(&self) -> u64 {
         self.end - self.area.start
-    }
-
-    /// The epoch.
-    pub(crate) fn epoch(&self) -> u64 {
-        self.epoch
     }
 
     /// Write the pending changes as an entry.

@@ -216,7 +216,7 @@ impl<D: Disk> Store<D> {
     pub fn info(&self) -> Info {
         Info {
             format: self.format().clone(),
-            epoch: self.journal.epoch(),
+            epoch: self.superblock.epoch,
             sync_points: self.sync_points,
             programmed_pages: self.tables.blocks.iter().map(|block| u64::from(block.filled)).sum(),
             filled_slots: self.tables.slots.iter().filter(|slot| slot.data.is_some()).count() as u64,
@@ -278,7 +278,7 @@ impl<D: Disk> Store<D> {
     /// A write or sync failed, now or earlier.
     pub fn close(mut self) -> Result<(), StoreError> {
         self.sync_point()?;
-        if self.is_for_reading || self.journal.is_empty() {
+        if self.is_for_reading || self.journal.used_bytes() == 0 {
             return Ok(());
         }
         self.empty_journal()?;

@@ -224,6 +224,7 @@ fn the_end_of_the_server_answers_what_is_under_way() {
         let running = scope.spawn(|| server.run(&export));
         let (_stopping, held) = (Stopping(server.stopper()), held);
         let mut client = connect(&folder.socket());
+        let mut idle = connect(&folder.socket());
         let mut shy = UnixStream::connect(folder.socket()).unwrap();
         receive(&mut shy, 18);
         client.write_all(&command(0, FLUSH, 7, 0, 0)).unwrap();
@@ -231,6 +232,7 @@ fn the_end_of_the_server_answers_what_is_under_way() {
         server.stopper().stop();
         server.stopper().stop();
         assert_eq!(shy.read(&mut [0]).unwrap(), 0, "a handshake ends at once");
+        assert_eq!(idle.read(&mut [0]).unwrap(), 0, "and one that waits for a request");
         requests.into_iter().for_each(|request| request.answer(Ok(())));
         assert_eq!(simple(&mut client), (0, 7));
         assert_eq!(client.read(&mut [0]).unwrap(), 0);
@@ -357,6 +359,8 @@ fn tcp_takes_a_free_port_and_tells_it() {
         begin(&mut client);
         client.write_all(&command(0, READ, 3, 5, 2)).unwrap();
         assert_eq!((simple(&mut client), receive(&mut client, 2)), ((0, 3), vec![0, 0]));
+        server.stopper().stop();
+        assert_eq!(client.read(&mut [0]).unwrap(), 0, "it waits for no further request");
     });
 }
 

@@ -1,0 +1,102 @@
+"""A trace that is grown to a drive: each page that it touches stands for many pages of the drive.
+
+It runs on a part of the drive with as much less of blocks and caches, as `--scale` has it. Where that leaves too few
+blocks, copies of the trace run on a larger part.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from coflash._core import CoflashError
+from coflash.quantity import parsed, show
+from coflash.scenario import Scenario
+from coflash.sweep.finding import say
+from coflash.table import Table
+from coflash.trace import Options, Paths, head
+from coflash.trace.trace_info import TraceInfo
+
+_ROOM, _BLOCKS_MIN, _REQUESTS_MAX = 1.04, 64, 20_000_000
+"""What a device exports for each page that is touched; the least blocks of a plane that it fills on a part of a drive;
+the most requests of copies, which are made in memory."""
+_TURN, _APART_BYTES, _FRACTION_MAX = 32, 1 << 20, 2**20 - 1
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A trace, and the device or the part of a drive that it fills."""
+
+    about: TraceInfo
+    touched: str
+    room: int
+    """The pages that the device exports, or the part."""
+    copies: int = 1
+    times: float = 1.0
+    """The pages of the drive for which one of the part stands."""
+    how: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, about: TraceInfo, margin: float, capacity: str, drive: Scenario) -> Grown:
+        """Grow a trace to the capacity of a drive, if one is given.
+
+        Raises:
+            CoflashError: It touches more than that, or the copies would be too long.
+        """
+        touched_bytes, flash = (about.footprint_pages or 0) * about.page_bytes, drive.to_dict()["flash"]
+        touched, more = show(touched_bytes, "bytes"), _ROOM * (1 + margin) / about.page_bytes
+        if not capacity:
+            return cls(about, touched, math.ceil(touched_bytes * more))
+        planes, block_bytes = drive.core.sizes()[0] * flash["planes_per_die"], flash["pages_per_block"] * _page(drive)
+        least = math.ceil(planes * block_bytes * _BLOCKS_MIN / touched_bytes)
+        copies = 1 << (least - 1).bit_length()
+        room, (whole, unit) = math.ceil(touched_bytes * copies * more), parsed(capacity) or (0.0, "")
+        times = whole * (1 + margin) / about.page_bytes / room
+        if unit != "bytes" or times < 1 or copies * about.requests > _REQUESTS_MAX:
+            raise CoflashError(say("not grown", touched=touched, capacity=capacity, copies=copies, most=_REQUESTS_MAX))
+        said = say("copies", copies=copies) if copies > 1 else ""
+        how = [say("grown", capacity=capacity, touched=touched, times=times, copies=said)]
+        return cls(about, touched, room, copies, times, how)
+
+    def part(self, drive: Scenario) -> Scenario:
+        """Return the part of a drive that the trace fills, which exports as much under any spare space."""
+        if not self.how:
+            return drive
+        scale = Fraction(1 / self.times).limit_denominator(_FRACTION_MAX)
+        part, room = drive.core.scaled(f"{scale.numerator}/{scale.denominator}"), self.room * self.about.page_bytes
+        fills = Scenario(part.exporting(math.ceil(room / _page(drive) / part.sizes()[0])))
+        cache, unit = parsed(drive.to_dict()["cache"]["size"]) or (0.0, "")
+        # Blocks are whole, so they are somewhat more than that part; a cache is not.
+        cached = min(cache / self.times, room) // _page(drive) * _page(drive)
+        return fills.with_({"cache.size": f"{cached:.0f}B"}) if unit == "bytes" else fills
+
+    def written(self, trace: Paths, options: Options, folder: Path) -> Paths:
+        """Write the copies as a trace.
+
+        They take turns of a few requests, each at another place of the trace: caches see all that is in use at a time,
+        and pages that are written one after another are not the same page of each copy, which GC would find overwritten
+        together.
+        """
+        import numpy as np
+
+        one = {name: np.asarray(column) for name, column in head(trace, self.about.requests, options).to_dict().items()}
+        slices = np.array_split(np.arange(self.about.requests), count := -(-self.about.requests // _TURN))
+        turns = [(copy, at + copy * count // self.copies) for at in range(count) for copy in range(self.copies)]
+        order = np.concatenate([slices[at % count] for _, at in turns])
+        copies = np.repeat([copy for copy, _ in turns], [len(slices[at % count]) for _, at in turns])
+        apart = int((one["offset_bytes"] + one["length_bytes"]).max()) // _APART_BYTES * _APART_BYTES + _APART_BYTES
+        gaps = np.diff(one["time_ns"], append=one["time_ns"][-1:])[order]
+        columns = {name: column[order] for name, column in one.items()}
+        columns |= {"time_ns": np.cumsum(gaps) - gaps, "op": columns["op"].astype(object)}
+        columns["offset_bytes"] += np.uint64(apart) * copies.astype(np.uint64)
+        folder.mkdir(parents=True, exist_ok=True)
+        Table(columns).write_parquet(file := folder / f"{self.copies}-copies.parquet")
+        return file
+
+
+def _page(drive: Scenario) -> float:
+    page_bytes, _ = parsed(drive.to_dict()["flash"]["page_size"]) or (1.0, "")
+    return page_bytes
