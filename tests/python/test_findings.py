@@ -32,6 +32,16 @@ def test_each_sentence_is_said_and_each_that_is_said_is_there() -> None:
     assert set[str]().union(*(texts for texts, _ in found)) >= SENTENCES.keys()
 
 
+def test_no_file_of_words_has_a_name_twice_of_which_the_last_would_count() -> None:
+    def apart(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        names = [name for name, _ in pairs]
+        assert len(names) == len({*names}), [name for name in names if names.count(name) > 1]
+        return dict(pairs)
+
+    for file in {*PACKAGE.rglob("*.json")} - {PACKAGE / "charts.json"}:  # which has holes
+        json.loads(file.read_text("utf-8"), object_pairs_hook=apart)
+
+
 def test_a_sentence_shows_numbers_by_their_unit() -> None:
     said = say("by", least=0.0213, most=0.5), say("broken", by=0.062), say("left", left=0.031)
     plain = [text.replace("\u00a0", " ").replace("\u202f", " ") for text in said]

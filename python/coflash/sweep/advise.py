@@ -282,7 +282,7 @@ def _check_room(question: Question) -> None:
         return
     about = info(files, workload["trace_options"], page=values["flash"]["page_size"], trims=True)
     if (needed := (about.footprint_pages or 0) * about.page_bytes) > room:
-        raise CoflashError(say("too small", files=", ".join(files), needed=needed, room=room, most=REQUESTS))
+        raise CoflashError(say("too small to advise", files=", ".join(files), needed=needed, room=room, most=REQUESTS))
 
 
 @dataclass(frozen=True)
