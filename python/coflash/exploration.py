@@ -21,7 +21,7 @@ class Requested:
 
     Attributes:
         number: Its number among the writes, trims and flushes of the run, from 1.
-        kind: "write" or "zeroes".
+        kind: "write", "zeroes" or "trim".
         offset: The first byte.
         length: The number of bytes.
         fua: Whether it has FUA.
@@ -60,6 +60,9 @@ class Failure:
         output: What the check wrote.
         lost: The fewest requests that must be lost for the failure, with all others there.
         kept: The fewest requests that must be there for it, with all others lost.
+        fatal: If the failure needs nothing but what is durable: the last durable request without which nothing would be
+            wrong, a trim if that may be.
+        power_on_s: When power was switched on for its run, in seconds since 1970: `strace -ttt` writes the same clock.
         reordered: Whether two requests that were under way together must land in the other order.
         folder: The folder of its device.
         story: All that in words.
@@ -75,6 +78,8 @@ class Failure:
     output: str
     lost: list[Requested]
     kept: list[Requested]
+    fatal: list[Requested]
+    power_on_s: float
     reordered: bool
     folder: str
     story: str
@@ -82,7 +87,7 @@ class Failure:
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Failure:
         """Read one of the core's."""
-        requests = {name: [Requested(**request) for request in fields[name]] for name in ("lost", "kept")}
+        requests = {name: [Requested(**request) for request in fields[name]] for name in ("lost", "kept", "fatal")}
         return cls(**{**fields, **requests})
 
     def __fspath__(self) -> str:
@@ -164,10 +169,6 @@ def junit(cases: list[tuple[str, str, str]], kind: str = "failure") -> str:
     suite = ET.Element("testsuite", {"name": "coflash explore", **{name: str(count) for name, count in counts.items()}})
     for name, problem, about in cases:
         case = ET.SubElement(suite, "testcase", classname="coflash.explore", name=name)
-        within = ET.SubElement(case, kind, message=_in_xml(problem)) if problem else ET.SubElement(case, "system-out")
-        within.text = _in_xml(about)
-    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
-
-
-def _in_xml(text: str) -> str:
-    return _NOT_IN_XML.sub("\ufffd", text)
+        within = ET.SubElement(case, kind, message=problem) if problem else ET.SubElement(case, "system-out")
+        within.text = about
+    return _NOT_IN_XML.sub("\ufffd", ET.tostring(suite, encoding="unicode", xml_declaration=True)) + "\n"

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -273,6 +274,22 @@ def test_a_trim_leaves_anything(zeros: str, is_found: bool, tmp_path: Path) -> N
     found = device.explore(scenario("none"), tmp_path / "device", run, check, faults=["kept-trim"], points=10)
     assert (found.failed > 0) == is_found
     assert all(failure.fault == "kept-trim@1" for failure in found.failures)
+
+
+def test_the_durable_trim_that_makes_a_lost_write_fatal_is_named(tmp_path: Path) -> None:
+    trim = "disk.send(TRIM, 8 << 12, length=4096); disk.wait(); disk.flush()"
+    log = "disk.write(9 << 12, b'page' * 1024); disk.flush()"
+    page = "disk.write(8 << 12, b'page' * 1024); disk.write(0, b'head' * 128); disk.flush(); mark('page')"
+    check = program("sys.exit(bool(os.environ['COFLASH_MARK']) and not any(disk.read(8 << 12, 8192)))")
+    found, right = (
+        device.explore(scenario("none"), tmp_path / "device", program(f"{page}; {steps}"), check, points=10)
+        for steps in (f"{trim}; disk.write(0, b'more' * 128); {log}", f"{log}; {trim}")
+    )
+    assert right.failures == []
+    (failure,) = (one for one in found.failures if not one.kept)
+    assert [(one.kind, one.offset, one.length) for one in failure.fatal] == [("trim", 8 << 12, 4096)]
+    assert "wrong without it:\n  request 4: trim of 4096 bytes at 32768" in failure.story
+    assert 0 < failure.power_on_s < time.time()
 
 
 LOGGED = """

@@ -5,7 +5,7 @@ use crate::{PyRunResult, Scenario, ended, object, refused};
 use coflash_device::{
     Address, Cut, DeviceError, EndedSession, Folder, Machine, SessionFolder, Side, TwinError, explore,
 };
-use explore::{AtomicUnit, Exploration, Explored};
+use explore::{Exploration, Explored};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes};
 use std::path::PathBuf;
@@ -227,7 +227,7 @@ pub(crate) fn device_explore(
 ) -> PyResult<Py<PyAny>> {
     let (run, check, recover, points, runs, atomic, seed, faults, limit_s) = plan;
     let size = size.map(str::parse).transpose().map_err(|error| refused(format!("size: {error}")))?;
-    let atomic: AtomicUnit = atomic.parse().map_err(|error| refused(format!("atomic: {error}")))?;
+    let atomic = explore::atomic_unit(&atomic).map_err(|error| refused(format!("atomic: {error}")))?;
     let limit = Duration::try_from_secs_f64(limit_s).ok().filter(|limit| !limit.is_zero());
     let limit =
         limit.ok_or_else(|| refused(format!("timeout: {limit_s} was given; seconds above 0 are allowed")))?;

@@ -3,7 +3,7 @@
 use crate::control;
 use crate::folder::{DeviceError, Folder};
 use crate::layers::{over, shared};
-use coflash_store::{Finding, Info, Store, StoreError};
+use coflash_store::{Finding, Info, Store};
 use std::io::ErrorKind;
 
 /// Describe a device: that which is served, or the container, to which nothing is written.
@@ -26,8 +26,5 @@ pub fn info(folder: &Folder) -> Result<Info, DeviceError> {
 /// # Errors
 /// There is no device, or it is served.
 pub fn check(folder: &Folder) -> Result<Vec<Finding>, DeviceError> {
-    coflash_store::check(&folder.disks()?).or_else(|problem| match problem {
-        StoreError::Damaged(findings) => Ok(findings),
-        other => Err(folder.unusable(other)),
-    })
+    coflash_store::check(&folder.disks()?).map_err(|problem| folder.unusable(problem))
 }

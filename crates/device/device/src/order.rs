@@ -25,8 +25,10 @@ pub type Id = usize;
 pub enum Kind {
     /// Bytes.
     Write,
-    /// Zeros, written or left by a trim.
+    /// Zeros.
     Zeroes,
+    /// A trim, which leaves zeros.
+    Trim,
     /// A flush.
     Flush,
 }
@@ -39,7 +41,7 @@ pub fn change(request: &Request, page_bytes: u64) -> Option<(Kind, Range<u64>)> 
         Command::Write => (Kind::Write, offset..end),
         Command::WriteZeroes { .. } => (Kind::Zeroes, offset..end),
         // It drops whole pages.
-        Command::Trim => (Kind::Zeroes, offset.next_multiple_of(page_bytes)..end / page_bytes * page_bytes),
+        Command::Trim => (Kind::Trim, offset.next_multiple_of(page_bytes)..end / page_bytes * page_bytes),
         Command::Read | Command::Cache | Command::BlockStatus => return None,
     };
     (!range.is_empty()).then_some((kind, range))

@@ -114,6 +114,8 @@ macro_rules! policy_family {
         $(#[$meta])*
         #[derive(Clone)]
         $(#[derive($crate::$save)] #[save(in_place)])?
+        // A tag that needs no decoding: policies are asked about each page.
+        #[repr(u8)]
         pub enum $family {
             #[doc = concat!("`", $first_name, "`")]
             $first($first_ty),

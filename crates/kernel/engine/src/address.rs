@@ -114,7 +114,7 @@ impl AddressMap {
     /// Whether a page begins at a byte of the workload.
     #[inline(always)]
     pub(crate) fn begins_page(&self, byte: u64) -> bool {
-        self.page_shift.map_or_else(|| byte % self.page_bytes, |shift| byte & ((1 << shift) - 1)) == 0
+        self.page_shift.map_or_else(|| byte % self.page_bytes, |_| byte & (self.page_bytes - 1)) == 0
     }
 
     pub(crate) fn logical_bytes(&self) -> u64 {

@@ -80,10 +80,8 @@ impl Parts {
     }
 }
 
-const FAR: usize = Ahead::Far.distance();
-
-/// The requests of a group: what is far before it is near after it.
-pub(crate) const GROUP: usize = FAR - Ahead::Near.distance();
+/// The requests of a group, which are far two groups before it and near one before it. More would wait for each other's memory.
+pub(crate) const GROUP: usize = 8;
 
 /// The media of a stack of levels, and the outstanding requests. Each call borrows the levels: always the same.
 #[derive(Save)]
@@ -179,11 +177,10 @@ impl<M: SimulatedMedia> Engine<M> {
         std::mem::swap(looked_at, near);
         near.iter().for_each(|&lpn| level.look_ahead(lpn, Ahead::Near));
         looked_at.clear();
-        if let Some(group) = upcoming.get(2 * FAR..2 * FAR + GROUP) {
+        if let Some(group) = upcoming.get(4 * GROUP..5 * GROUP) {
             address.prefetch(group);
         }
-        // With the request before them.
-        if let Some(group) = upcoming.get(FAR - 1..FAR + GROUP) {
+        if let Some(group) = upcoming.get(2 * GROUP - 1..3 * GROUP) {
             let apart = group.windows(2).filter(|pair| pair[1].offset != pair[0].offset + pair[0].length);
             address.look_ahead(apart.map(|pair| &pair[1]), looked_at);
         }
@@ -238,7 +235,8 @@ impl<M: SimulatedMedia> Engine<M> {
         }
         let mut parts = Parts::new();
         let served = match request.op {
-            Op::Read | Op::Write => self.transfer(level, request, first, arrival, payload, &mut parts),
+            Op::Read => self.transfer::<true>(level, request, first, arrival, payload, &mut parts),
+            Op::Write => self.transfer::<false>(level, request, first, arrival, payload, &mut parts),
             Op::Trim => self.trim(level, request, arrival, &mut parts),
             Op::Flush => self.flush(level, request, arrival, &mut parts),
         };
@@ -249,9 +247,8 @@ impl<M: SimulatedMedia> Engine<M> {
             self.answer(request.op, arrival, at);
             return served.map(|()| Some(at)).map_err(ServiceError::Media);
         };
-        let Self { owner, .. } = *self;
-        let Parts { waiting, latest, .. } = parts;
-        let pending = Pending { arrival, op: request.op, owner, parts: waiting, latest, tail };
+        let Parts { waiting: parts, latest, .. } = parts;
+        let pending = Pending { arrival, op: request.op, owner: self.owner, parts, latest, tail };
         if tag as usize == self.pending.len() {
             self.pending.push(pending);
         } else {
@@ -260,8 +257,7 @@ impl<M: SimulatedMedia> Engine<M> {
         served.map(|()| None).map_err(ServiceError::Media)
     }
 
-    /// Advance time to `until` and report each completion. Scheduled actions of levels and restarts up to
-    /// then run at their time.
+    /// Advance time to `until` and report each completion. Scheduled actions of levels and restarts run at their time.
     ///
     /// # Errors
     /// A failed flash operation.
@@ -272,6 +268,9 @@ impl<M: SimulatedMedia> Engine<M> {
         until: Time,
         mut answered: impl FnMut(Answer),
     ) -> Result<(), M::Error> {
+        if !self.is_timed && self.restarts.is_none() {
+            return self.advance_media(level, until, &mut answered);
+        }
         while let Some(at) = self.restarts.as_mut().and_then(|restarts| restarts.next_until(until)) {
             self.advance_levels(level, at, &mut answered)?;
             self.restart(level, at)?;
@@ -279,7 +278,7 @@ impl<M: SimulatedMedia> Engine<M> {
         self.advance_levels(level, until, &mut answered)
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn advance_levels(
         &mut self,
         level: &mut impl Level<M>,
@@ -311,8 +310,7 @@ impl<M: SimulatedMedia> Engine<M> {
         Ok(())
     }
 
-    /// Process the events up to `until`, but stop after one that reports something. Returns whether no event
-    /// is left.
+    /// Process the events up to `until`, but stop after one that reports something. Returns whether none is left.
     #[inline]
     pub(crate) fn await_report(
         &mut self,
@@ -412,7 +410,7 @@ impl<M: SimulatedMedia> Engine<M> {
     }
 
     #[inline(always)]
-    fn transfer(
+    fn transfer<const IS_READ: bool>(
         &mut self,
         level: &mut impl Level<M>,
         request: &Request,
@@ -426,19 +424,19 @@ impl<M: SimulatedMedia> Engine<M> {
         let [cut_first, cut_last] =
             [request.offset, request.offset + request.length].map(|end| !self.address.begins_page(end));
         let HostCounters { host_reads_bytes, host_writes_bytes, .. } = &mut self.meters.host;
-        *if request.op == Op::Read { host_reads_bytes } else { host_writes_bytes } += request.length;
+        *if IS_READ { host_reads_bytes } else { host_writes_bytes } += request.length;
         let start = self.begin(level, request, arrival, parts);
         for index in 0..self.lpns.len() {
             let (lpn, page) = (self.lpns.get(index), first + index as u64);
             let part = PartOfPage::within(request, page * bytes, bytes);
-            let done = if request.op == Op::Read {
+            let done = if IS_READ {
                 self.meters.host.host_reads_pages += 1;
                 let done = level.read(PageRead::host(lpn), start, &mut Self::io(&mut self.media, start))?;
                 payload.take(part, done.map(|_| &self.media));
                 done
             } else {
                 self.meters.host.host_writes_pages += 1;
-                let cut = index == 0 && cut_first || index + 1 == self.lpns.len() && cut_last;
+                let cut = cut_first && index == 0 || cut_last && index + 1 == self.lpns.len();
                 let coverage = if cut { Coverage::Partial } else { Coverage::Full };
                 payload.give(part, &mut self.media);
                 let io = &mut Self::io(&mut self.media, start);
@@ -453,6 +451,7 @@ impl<M: SimulatedMedia> Engine<M> {
     }
 
     /// Trim the pages that are completely inside the range.
+    #[inline(always)]
     fn trim(
         &mut self,
         level: &mut impl Level<M>,
@@ -470,6 +469,7 @@ impl<M: SimulatedMedia> Engine<M> {
         Ok(())
     }
 
+    #[inline(always)]
     fn flush(
         &mut self,
         level: &mut impl Level<M>,

@@ -98,7 +98,7 @@ impl<L> Port<L> {
 
     /// The time of a command before its pages, from its arrival on.
     #[inline(never)]
-    fn before_pages(&mut self, command: &Command, now: Option<Time>) -> Duration {
+    fn before_pages(&mut self, command: Command, now: Option<Time>) -> Duration {
         let mut before = Duration::ZERO;
         if self.crosses {
             let data = self.link.bytes(command.bytes);
@@ -111,7 +111,7 @@ impl<L> Port<L> {
             before = self.link.per_message + there;
         }
         if self.takes_time {
-            let time = self.controller.time(command);
+            let time = self.controller.time(&command);
             let arrival = now.map(|now| now + before);
             before = before
                 + match (arrival, self.idle_at.iter_mut().min()) {
@@ -194,7 +194,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Port<L> {
         if !self.crosses && !self.takes_time {
             return device_dispatch!(self, device => device.begin(command, io));
         }
-        let before = self.before_pages(command, io.media.known(io.start));
+        let before = self.before_pages(*command, io.media.known(io.start));
         let start = io.media.later(io.start, before);
         let io = &mut Io { media: &mut *io.media, hook: &mut io.hook, start };
         device_dispatch!(self, device => device.begin(command, io))

@@ -43,23 +43,21 @@ impl Numbers {
         self.len as usize
     }
 
+    /// The slot of a unit, or the free one that a new unit takes.
     #[inline(always)]
-    fn prefetch(&self, hash: u64) {
-        prefetch(&self.slots, hash as usize & (self.slots.len() - 1));
+    fn place(&self, unit: u64, hash: u64) -> usize {
+        let mut place = hash as usize & (self.slots.len() - 1);
+        while self.slots[place].1.is_some() && self.slots[place].0 != unit {
+            place = (place + 1) & (self.slots.len() - 1);
+        }
+        place
     }
 
     /// The number of a unit; a new unit has the next one.
     #[inline]
     fn number(&mut self, unit: u64, hash: u64) -> u32 {
-        let mut place = hash as usize;
-        loop {
-            place &= self.slots.len() - 1;
-            match self.slots[place] {
-                (found, Some(number)) if found == unit => return number.get() - 1,
-                (_, Some(_)) => place += 1,
-                (_, None) => return self.add(place, unit),
-            }
-        }
+        let place = self.place(unit, hash);
+        self.slots[place].1.map_or_else(|| self.add(place, unit), |number| number.get() - 1)
     }
 
     #[inline(never)]
@@ -67,9 +65,11 @@ impl Numbers {
         self.len += 1;
         self.slots[place] = (unit, NonZeroU32::new(self.len));
         if 2 * self.len() > self.slots.len() {
-            let larger = Self::with_room_for(self.len());
-            for unit in std::mem::replace(self, larger).in_order() {
-                self.number(unit, mix(unit));
+            let larger = Self { len: self.len, ..Self::with_room_for(self.len()) };
+            let smaller = std::mem::replace(self, larger);
+            for slot in smaller.slots.into_iter().filter(|slot| slot.1.is_some()) {
+                let place = self.place(slot.0, mix(slot.0));
+                self.slots[place] = slot;
             }
         }
         self.len - 1
@@ -77,10 +77,11 @@ impl Numbers {
 
     /// The units in the order of their numbers.
     fn in_order(self) -> Vec<u64> {
-        let mut units: Vec<_> =
-            self.slots.into_iter().filter_map(|(unit, number)| Some((number?, unit))).collect();
-        units.sort_unstable();
-        units.into_iter().map(|(_, unit)| unit).collect()
+        let mut units = vec![0; self.len()];
+        for (unit, number) in self.slots {
+            number.into_iter().for_each(|number| units[number.get() as usize - 1] = unit);
+        }
+        units
     }
 }
 
@@ -149,7 +150,7 @@ impl Accesses {
         if hash > self.limit {
             return;
         }
-        self.units.prefetch(hash);
+        prefetch(&self.units.slots, hash as usize & (self.units.slots.len() - 1));
         self.latest.push(Latest { unit, hash, offset: offset as u32, is_write });
         if self.latest.len() == TOGETHER {
             self.keep_latest();

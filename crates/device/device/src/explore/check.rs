@@ -10,6 +10,7 @@ use crate::folder::{DeviceError, Folder};
 use crate::layers::{Layer, Powered, over, power_on, shared};
 use coflash_base::Time;
 use coflash_scenario::Scenario;
+use coflash_store::{Disks, FileDisk};
 use std::ops::RangeInclusive;
 
 /// Makes and checks the states of a run, over a base that goes from window to window.
@@ -17,6 +18,7 @@ pub(crate) struct Checker<'a> {
     pub(crate) folder: &'a Folder,
     pub(crate) exploration: &'a Exploration,
     pub(crate) commands: &'a Commands,
+    pub(crate) files: &'a Disks<FileDisk>,
     pub(crate) base: &'a Layer<'a>,
     pub(crate) records: &'a [Record],
     pub(crate) record: &'a Record,

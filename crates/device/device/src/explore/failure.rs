@@ -41,7 +41,7 @@ pub struct Requested {
 
 impl std::fmt::Display for Requested {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let kind = if self.kind == Kind::Write { "write" } else { "zeros" };
+        let kind = format!("{:?}", self.kind).to_lowercase();
         let fua = if self.fua { " with FUA" } else { "" };
         write!(f, "request {}: {kind}{fua} of {} bytes at {}", self.number, self.length, self.offset)?;
         write!(f, ", sent at {:.3} ms", self.arrived_ns as f64 / 1e6)?;
@@ -83,6 +83,10 @@ pub struct Failed {
     pub lost: Vec<Requested>,
     /// The fewest requests that must be there, with all others lost.
     pub kept: Vec<Requested>,
+    /// If the state with nothing but what is durable fails: the last durable request without which it is right.
+    pub fatal: Vec<Requested>,
+    /// When power was switched on for its run, in seconds since 1970.
+    pub power_on_s: f64,
     /// Whether two requests that were under way together must land in the other order.
     pub reordered: bool,
     /// The folder of its device.
@@ -133,6 +137,9 @@ impl Failed {
         };
         list("fewest requests that must be lost, all others being there:", &self.lost);
         list("fewest requests that must be there, all others being lost:", &self.kept);
+        if !self.fatal.is_empty() {
+            list("durable before the cut, and nothing would be wrong without it:", &self.fatal);
+        }
         if self.reordered {
             text.push_str(
                 "requests that were under way together landed in another order than they were served\n",
@@ -191,8 +198,7 @@ impl Checker<'_> {
         planned: &Planned,
         number: usize,
         ended: &Ended,
-        lost: &[Id],
-        kept: &[Id],
+        [lost, kept, fatal]: [&Vec<Id>; 3],
     ) -> Result<Failed, DeviceError> {
         let [(_, flushes), _, (_, mark), _] = self.environment(planned, number);
         let why = |&id| Requested { why: Some(self.why(&planned.state, id)), ..self.requested(planned, id) };
@@ -207,31 +213,32 @@ impl Checker<'_> {
             output: ended.output.clone(),
             lost: lost.iter().map(why).collect(),
             kept: kept.iter().map(|&id| self.requested(planned, id)).collect(),
+            fatal: fatal.iter().map(|&id| self.requested(planned, id)).collect(),
+            power_on_s: self.record.power_on_s,
             reordered: planned.state.order.is_some(),
             folder: self.folder.join("failures").join(format!("{number:06}")),
             story: String::new(),
-        }
-        .with_story();
+        };
         let text = format!(
             "{}seed: {}\ncheck: {}\nthe check ended with {}\n{}",
-            failed.story, self.exploration.seed, self.exploration.check, failed.ended, failed.output
+            failed.words(),
+            self.exploration.seed,
+            self.exploration.check,
+            failed.ended,
+            failed.output
         );
         self.write(planned, number, &failed.folder, &text)?;
         Ok(failed)
     }
 
-    /// Keep a state that is right.
-    pub(crate) fn keep_right(
+    /// Write the device of a state to a folder, with a text about it.
+    pub(crate) fn write(
         &self,
         planned: &Planned,
         number: usize,
-        ended: &Ended,
+        place: &Path,
+        text: &str,
     ) -> Result<(), DeviceError> {
-        let folder = self.folder.join("states").join(format!("{number:06}"));
-        self.write(planned, number, &folder, &format!("state {number} is right\n{}", ended.output))
-    }
-
-    fn write(&self, planned: &Planned, number: usize, place: &Path, text: &str) -> Result<(), DeviceError> {
         let state = self.make(planned)?;
         let write = || {
             if place.exists() {

@@ -52,30 +52,22 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter};
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
-/// The atomic write unit: of its bytes, if they begin at a multiple of it, a power cut leaves all or none of a
-/// write. In bytes, a multiple of a sector.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AtomicUnit(u64);
-
-impl FromStr for AtomicUnit {
-    type Err = String;
-
-    /// Read a size such as `4KiB`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let bytes = text.parse::<Bytes>().map_err(|error| error.to_string())?.count;
-        if bytes == 0 || !bytes.is_multiple_of(SECTOR_BYTES as u64) {
-            return Err(format!(
-                "\"{text}\" was given; a multiple of {SECTOR_BYTES}B, such as \"4KiB\", is allowed"
-            ));
-        }
-        Ok(Self(bytes))
+/// Read an atomic write unit such as `4KiB`, in bytes.
+///
+/// # Errors
+/// It is no multiple of a sector.
+pub fn atomic_unit(text: &str) -> Result<u64, String> {
+    let bytes = text.parse::<Bytes>().map_err(|error| error.to_string())?.count;
+    if bytes == 0 || !bytes.is_multiple_of(SECTOR_BYTES as u64) {
+        let allowed = format!("a multiple of {SECTOR_BYTES}B, such as \"4KiB\", is allowed");
+        return Err(format!("\"{text}\" was given; {allowed}"));
     }
+    Ok(bytes)
 }
 
 /// What decides which states are checked, and how.
@@ -91,8 +83,9 @@ pub struct Exploration {
     pub points: usize,
     /// How often the workload runs without a fault, each time with other answers.
     pub runs: usize,
-    /// What power cuts leave of a write: units of it.
-    pub atomic: AtomicUnit,
+    /// The atomic write unit in bytes, a multiple of a sector: of its bytes, if they begin at a multiple of it, a power cut leaves all
+    /// or none of a write.
+    pub atomic: u64,
     /// The seed of points and states.
     pub seed: u64,
     /// Faults: the workload runs under each some more times.
@@ -177,7 +170,13 @@ pub fn explore(
     let faults = plan.faults.iter().map(|text| text.parse::<Fault>());
     let faults: Vec<_> =
         faults.collect::<Result<_, _>>().map_err(|problem| folder.unusable(format!("fault: {problem}")))?;
-    let (clean, counted) = match exploring.run(Faults::default(), &[], None, report) {
+    let mut records = Vec::new();
+    let mut add = |records: &mut Vec<_>, faults, share, cut: Option<&Cut>| -> Result<Faults, DeviceError> {
+        let (record, counted) = exploring.run(faults, records, cut, report)?;
+        records.push(Record { share, ..record });
+        Ok(counted)
+    };
+    let counted = match add(&mut records, Faults::default(), plan.runs, None) {
         Err(_) if commands.is_stopped() => return Ok(Explored { is_stopped: true, ..Explored::default() }),
         clean => clean?,
     };
@@ -188,22 +187,16 @@ pub fn explore(
         let share = each.len();
         runs.extend(each.into_iter().map(|faults| (faults, share)));
     }
-    let mut records = vec![Record { share: plan.runs, ..clean }];
     for (faults, share) in runs.into_iter().take_while(|_| !commands.is_stopped()) {
-        let (record, _) = exploring.run(faults, &records, None, report)?;
-        records.push(Record { share, ..record });
+        add(&mut records, faults, share, None)?;
     }
     let cuts = if plan.recover.is_some() { exploring.cuts(&records[0])? } else { Vec::new() };
-    let share = cuts.len();
-    for (number, cut) in cuts.into_iter().take_while(|_| !commands.is_stopped()).enumerate() {
-        let (record, counted) = exploring.run(Faults::default(), &records, Some(&cut), report)?;
-        records.push(Record { share, ..record });
+    for (number, cut) in cuts.iter().enumerate().take_while(|_| !commands.is_stopped()) {
+        let counted = add(&mut records, Faults::default(), cuts.len(), Some(cut))?;
         for fault in &faults {
             let mut stream = Seed(plan.seed).child(&number.to_string()).stream("fault of a recovery");
             let mut each = Faults::each(fault, &counted, &mut stream);
-            let faults = each.swap_remove(number % each.len());
-            let (record, _) = exploring.run(faults, &records, Some(&cut), report)?;
-            records.push(Record { share, ..record });
+            add(&mut records, each.swap_remove(number % each.len()), cuts.len(), Some(cut))?;
         }
     }
     let kept = Kept { plan: plan.clone(), device: device_now(folder).map_err(io)?, records };
@@ -270,7 +263,7 @@ struct Exploring<'a> {
 impl Exploring<'_> {
     fn plan_of(&self, record: &Record) -> Result<Plan, DeviceError> {
         let Exploration { atomic, points, seed, .. } = self.plan;
-        let plan = Plan::new(record, atomic.0, points / record.share, *seed);
+        let plan = Plan::new(record, *atomic, points / record.share, *seed);
         plan.map_err(|problem| self.folder.io(problem))
     }
 
@@ -299,6 +292,8 @@ impl Exploring<'_> {
         let io = |problem| self.folder.io(problem);
         let (number, layer) = (records.len(), over(self.folder, shared(self.files))?);
         let (session, scenario) = begun(self.folder, &layer, records, cut)?;
+        // Tracers of the system write by the host's time.
+        let power_on_s = UNIX_EPOCH.elapsed().map_or(0.0, |since| since.as_secs_f64());
         let command = self.plan.recover.as_ref().filter(|_| cut.is_some()).unwrap_or(&self.plan.run);
         let path = data_of(self.folder, number);
         let data =
@@ -333,7 +328,7 @@ impl Exploring<'_> {
             return Err(self.folder.unusable(format!("{what} failed: {story}: {}", ended.output.trim())));
         }
         let (record, faults) = disk.into_record().map_err(io)?;
-        Ok((Record { ended: story, cut: cut.cloned(), ..record }, faults))
+        Ok((Record { ended: story, cut: cut.cloned(), power_on_s, ..record }, faults))
     }
 
     /// Do work on planned states of a run, in order. Each job has a base of its own, which goes from window to window.
@@ -347,9 +342,9 @@ impl Exploring<'_> {
         let next = AtomicUsize::new(0);
         let job = |job| -> Result<(), DeviceError> {
             let base = over(self.folder, shared(self.files))?;
-            let Self { folder, plan: exploration, commands, .. } = *self;
-            let record = &records[run];
-            let checker = Checker { folder, exploration, commands, base: &base, records, record, plan, job };
+            let Self { folder, plan: exploration, commands, files, .. } = *self;
+            let (record, base) = (&records[run], &base);
+            let checker = Checker { folder, exploration, commands, files, base, records, record, plan, job };
             let mut session = checker.power_on_base()?;
             let mut begun = 0;
             while let Some(&at) = states.get(next.fetch_add(1, Ordering::Relaxed))
@@ -422,14 +417,16 @@ impl Exploring<'_> {
                     lock(&early).extend(&planned.early);
                     known().coverage[run].shapes_checked = lock(&early).len();
                     if ended.is_good() {
-                        return only.map_or(Ok(()), |_| checker.keep_right(planned, first + at, &ended));
+                        let place = self.folder.join("states").join(format!("{:06}", first + at));
+                        let text = format!("state {} is right\n{}", first + at, ended.output);
+                        return only.map_or(Ok(()), |_| checker.write(planned, first + at, &place, &text));
                     }
                     known().failed += 1;
                     lock(&wrong).insert(first + at);
                     let outline = outlines::outline(&ended.output);
                     if lock(&alike).wants(&outline) {
                         let failed = checker.shrunk(planned, first + at, &ended)?;
-                        lock(&alike).add(outline, failed);
+                        lock(&alike).shrunk.push((outline, failed));
                     }
                     Ok(())
                 })?;

@@ -22,11 +22,12 @@ pub(crate) fn outline(output: &str) -> String {
 const KEPT_MAX: usize = 10;
 const KEPT_EACH_MAX: usize = 4;
 
-/// The failures of a run: one of those with the same outline, and the same fewest requests up to their places.
+/// The failures of a run.
 #[derive(Default)]
 pub(crate) struct Alike {
-    kinds: BTreeMap<(String, String), Failed>,
-    /// The failures of each outline: those that are shrunk, and the others.
+    /// Those that are shrunk, with their outlines.
+    pub(crate) shrunk: Vec<(String, Failed)>,
+    /// The failures of each outline: those that are to be shrunk, and the others.
     counts: BTreeMap<String, (usize, usize)>,
 }
 
@@ -40,27 +41,24 @@ impl Alike {
         wants
     }
 
-    /// Add a failure that is shrunk. The folder of the later one of two that are alike goes.
-    pub(crate) fn add(&mut self, outline: String, failed: Failed) {
-        let kind = (outline, failed.shape());
-        let (kept, gone) = match self.kinds.remove(&kind) {
-            Some(first) if first.state < failed.state => (first, Some(failed)),
-            first => (failed, first),
-        };
-        let more = gone.map_or(0, |gone| {
+    /// One of those with the same outline, and the same fewest requests up to their places; the folders of the others go. Failures
+    /// that were not shrunk count to the first one with their outline.
+    pub(crate) fn failures(mut self) -> impl Iterator<Item = Failed> {
+        self.shrunk.sort_by_key(|(_, failed)| failed.state);
+        let mut kinds: Vec<(String, Failed)> = Vec::new();
+        for (outline, failed) in self.shrunk {
+            let is_alike =
+                |(of, first): &&mut (String, Failed)| *of == outline && first.shape() == failed.shape();
+            let Some((_, first)) = kinds.iter_mut().find(is_alike) else {
+                kinds.push((outline, failed));
+                continue;
+            };
+            first.count += failed.count;
             // One that cannot be removed is one more to look at.
-            let _ = fs::remove_dir_all(&gone.folder);
-            gone.count
-        });
-        self.kinds.insert(kind, Failed { count: kept.count + more, ..kept });
-    }
-
-    /// One of each kind. Failures that were not shrunk count to the first one with their outline.
-    pub(crate) fn failures(self) -> impl Iterator<Item = Failed> {
-        let mut kinds: Vec<_> = self.kinds.into_iter().collect();
-        kinds.sort_by_key(|(_, failed)| failed.state);
+            let _ = fs::remove_dir_all(&failed.folder);
+        }
         for (outline, (_, others)) in self.counts {
-            let first = kinds.iter_mut().find(|((of, _), _)| *of == outline);
+            let first = kinds.iter_mut().find(|(of, _)| *of == outline);
             first.into_iter().for_each(|(_, failed)| failed.count += others);
         }
         kinds.into_iter().map(|(_, failed)| failed.with_story())

@@ -110,10 +110,11 @@ impl Plan {
         Ok(Self { windows, uncut, ..plan })
     }
 
-    /// What is durable before the states of a window.
-    pub(crate) fn durable_at(&self, log: &Log, window: usize) -> Painted {
+    /// What is durable before the states of a window, but for a change.
+    pub(crate) fn durable_at(&self, log: &Log, window: usize, without: Option<Id>) -> Painted {
         let mut painted = Painted::default();
-        for &id in self.windows[..=window].iter().flat_map(|window| &window.covered) {
+        let covered = self.windows[..=window].iter().flat_map(|window| &window.covered);
+        for &id in covered.filter(|&&id| Some(id) != without) {
             painted.paint(log.entries[id].range(), id, |other| other > id);
         }
         painted

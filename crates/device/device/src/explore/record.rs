@@ -33,6 +33,9 @@ pub(crate) struct Record {
     pub(crate) fault: Option<(String, bool)>,
     /// How many runs share its points.
     pub(crate) share: usize,
+    /// When power was switched on, in seconds since 1970.
+    #[serde(default)]
+    pub(crate) power_on_s: f64,
     /// Its status at its end, if it was not a success.
     pub(crate) ended: Option<String>,
     #[serde(skip)]
@@ -62,7 +65,7 @@ impl Record {
                     let data = self.data(*id, range.start, range.end).map_err(failed)?;
                     session.write(range.start, &data, Time::ZERO)?;
                 }
-                Kind::Zeroes => {
+                Kind::Zeroes | Kind::Trim => {
                     session.write_zeroes(range.start, range.end - range.start, false, Time::ZERO)?;
                 }
                 Kind::Flush => {}

@@ -2,8 +2,9 @@
 //!
 //! A drive may answer what is under way in any order, and late. A program that relies on more is found when the answer that it does not
 //! wait for has not come. So none is given before the clients are idle, and then one that is drawn: what they do next they do without the
-//! others. How long they must be idle goes by the time that they took before; where requests of such kinds are under way together for the
-//! first time, it is long, so that a program that waits for a time and not for an answer goes on without it.
+//! others. In a third of all groups it is always the first that came, in a third the last, so that a program is found that leaves out the
+//! last or the first of many. How long they must be idle goes by the time that they took before; where requests of such kinds are under way
+//! together for the first time, it is long, so that a program that waits for a time and not for an answer goes on without it.
 
 use crate::lock::lock;
 use crate::machine::now;
@@ -41,6 +42,8 @@ struct Pool<T> {
     seen: BTreeSet<Vec<u64>>,
     waited: Duration,
     stream: RandomStream,
+    /// Who is answered first until all are: who came first, who came last, or anyone.
+    turn: usize,
     is_over: bool,
 }
 
@@ -63,6 +66,7 @@ impl<T> Schedule<T> {
             seen: BTreeSet::new(),
             waited: Duration::ZERO,
             stream,
+            turn: 0,
             is_over: false,
         };
         Self { pool: Mutex::new(pool), changed: Condvar::new() }
@@ -72,7 +76,7 @@ impl<T> Schedule<T> {
     pub(crate) fn hold(&self, kind: u64, at_least: Duration, request: T) {
         let (pool, now) = (&mut *lock(&self.pool), now());
         if pool.held.is_empty() {
-            pool.answered = now;
+            (pool.answered, pool.turn) = (now, pool.stream.random_range(0..3));
         } else if pool.is_quiet {
             pool.reaction = (now - pool.since).max(pool.reaction * 7 / 8).min(LONG);
         }
@@ -136,9 +140,11 @@ impl<T> Pool<T> {
     fn draw(&mut self, now: Instant) -> T {
         let ready: Vec<_> =
             (0..self.held.len()).filter(|&at| self.is_over || self.held[at].not_before <= now).collect();
-        let drawn = ready[self.stream.random_range(0..ready.len())];
+        // A client that sends without end stops no answer for ever.
+        self.turn = if self.stream.random_bool(0.015) { self.stream.random_range(0..3) } else { self.turn };
+        let drawn = ready[[0, ready.len() - 1, self.stream.random_range(0..ready.len())][self.turn]];
         self.waited += now - self.since;
         (self.since, self.answered, self.is_quiet, self.is_long) = (now, now, true, None);
-        self.held.swap_remove(drawn).request
+        self.held.remove(drawn).request
     }
 }

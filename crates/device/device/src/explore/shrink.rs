@@ -7,11 +7,14 @@ use super::painted::Painted;
 use super::plan::Planned;
 use super::states::{State, pieces};
 use crate::folder::DeviceError;
-use crate::order::{Id, Log};
+use crate::layers::{over, shared};
+use crate::order::{Id, Kind, Log};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most checks to find the fewest requests that must be lost, and those that must be there.
 const CHECKS_MAX: usize = 100;
+/// The most durable changes that are tried for the one that makes a failure fatal.
+const FATAL_MAX: usize = 16;
 
 /// Looks for smaller states that fail.
 struct Shrinking<'a, 'b> {
@@ -74,42 +77,21 @@ impl Shrinking<'_, '_> {
         Ok((until(last), come))
     }
 
-    /// Lose torn requests, or keep them whole, all together: at the end those that are left are tried one by one.
-    fn untear(&mut self, state: &mut State, come: &[Id]) -> Result<(), DeviceError> {
-        let log = &self.checker.record.log;
-        let ids = torn(log, state, come);
-        for other in [without(state, &ids), whole(log, state, &ids)] {
-            if !torn(log, state, come).is_empty() && self.fails(&other)? {
-                *state = other;
-            }
-        }
-        Ok(())
-    }
-
-    /// Delta debugging: a subset of `all` with which the state still fails, and from which no single one can be left out.
+    /// A subset of `all` with which the state still fails, and from which no single one can be left out: halves of it are left out,
+    /// then quarters, and so on, the last ones first.
     fn fewest(&mut self, all: Vec<Id>, state: impl Fn(&[Id]) -> State) -> Result<Vec<Id>, DeviceError> {
-        let (mut left, mut chunks) = (all, 2);
-        while !left.is_empty() {
-            let size = left.len().div_ceil(chunks);
-            let mut smaller = None;
-            for at in (0..left.len()).step_by(size) {
-                let (chunk, end) = (&left[at..left.len().min(at + size)], left.len().min(at + size));
+        let (mut left, mut size) = (all.clone(), all.len());
+        while size > 0 {
+            let (before, mut end) = (left.len(), left.len());
+            while end > 0 {
+                let at = end.saturating_sub(size);
                 let rest: Vec<_> = left[..at].iter().chain(&left[end..]).copied().collect();
-                if chunks > 2 || left.len() == 1 {
-                    if self.fails(&state(&rest))? {
-                        smaller = Some((rest, chunks.saturating_sub(1).max(2)));
-                        break;
-                    }
-                } else if self.fails(&state(chunk))? {
-                    smaller = Some((chunk.to_vec(), 2));
-                    break;
+                if self.fails(&state(&rest))? {
+                    left = rest;
                 }
+                end = at;
             }
-            match smaller {
-                Some((fewer, next)) => (left, chunks) = (fewer, next),
-                None if size == 1 => break,
-                None => chunks = (chunks * 2).min(left.len()),
-            }
+            size = if size == 1 && left.len() < before { 1 } else { size / 2 };
         }
         Ok(left)
     }
@@ -125,23 +107,20 @@ impl Checker<'_> {
     ) -> Result<Failed, DeviceError> {
         let log = &self.record.log;
         let window = planned.window;
-        let durable = self.plan.durable_at(log, window);
+        let durable = self.plan.durable_at(log, window, None);
         let mut shrinking =
             Shrinking { checker: self, durable, number, window, checks: 0, known: BTreeMap::new() };
-        let (mut state, come) = shrinking.without_end(planned.state.clone())?;
-        shrinking.untear(&mut state, &come)?;
+        let (from, come) = shrinking.without_end(planned.state.clone())?;
         // The fewest that must be lost, if all else is there.
-        let from = state.clone();
         let all = come.iter().copied().filter(|&id| !from.has_whole(log, id)).collect();
         let others = |ids: &[Id]| come.iter().copied().filter(|id| !ids.contains(id)).collect::<Vec<_>>();
         let restored = |lost: &[Id]| whole(log, &from, &others(lost));
         let lost = shrinking.fewest(all, restored)?;
-        state = restored(&lost);
-        for id in torn(log, &state, &lost) {
-            let other = without(&state, &[id]);
-            if shrinking.fails(&other)? {
-                state = other;
-            }
+        let mut state = restored(&lost);
+        // Rather as a whole than in part.
+        let gone = without(&state, &lost);
+        if gone != state && shrinking.fails(&gone)? {
+            state = gone;
         }
         // The fewest that must be there, if nothing else is.
         shrinking.checks = 0;
@@ -156,7 +135,28 @@ impl Checker<'_> {
         let shrunk = shrinking.planned(state);
         let last = self.check(&shrunk, number)?;
         let ended = if last.is_good() || self.commands.is_stopped() { ended } else { &last };
-        self.keep(&shrunk, number, ended, &lost, &kept)
+        let fatal = if kept.is_empty() { self.fatal(&shrunk, number)? } else { None };
+        self.keep(&shrunk, number, ended, [&lost, &kept, &fatal.into_iter().collect::<Vec<_>>()])
+    }
+
+    /// The last durable change without which a state is right: a trim, if that may be.
+    fn fatal(&self, planned: &Planned, number: usize) -> Result<Option<Id>, DeviceError> {
+        let (log, windows) = (&self.record.log, &self.plan.windows[..=planned.window]);
+        let base = over(self.folder, shared(self.files))?;
+        let other = Checker { base: &base, ..*self };
+        other.power_on_base()?;
+        let mut all: Vec<Id> = windows.iter().flat_map(|window| &window.covered).copied().collect();
+        all.sort_by_key(|&id| (log.entries[id].kind == Kind::Trim, id));
+        for &id in all.iter().rev().take(FATAL_MAX) {
+            let durable = self.plan.durable_at(log, planned.window, Some(id));
+            let seen = pieces(&durable, log, &planned.state);
+            let pieces = durable.pieces().chain(seen).collect();
+            let ended = other.check(&Planned { pieces, ..planned.clone() }, number)?;
+            if ended.is_good() && !self.commands.is_stopped() {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -172,10 +172,4 @@ fn whole(log: &Log, state: &State, ids: &[Id]) -> State {
     let mut other = state.clone();
     other.kept.extend(State::keeping(log, 0, ids.iter().copied()).kept);
     other
-}
-
-/// Those of `ids` that are kept in part.
-fn torn(log: &Log, state: &State, ids: &[Id]) -> Vec<Id> {
-    let is_torn = |id: &&Id| state.kept.contains_key(*id) && !state.has_whole(log, **id);
-    ids.iter().filter(is_torn).copied().collect()
 }

@@ -340,7 +340,8 @@ fn looking_ahead_changes_nothing() {
 #[test]
 fn a_page_is_looked_at_thrice_before_its_request_is_issued() {
     // Pages apart: one that continues the one before it is not looked at.
-    let requests: Vec<Request> = (0..24).map(|number| request(Op::Read, 2 * number * PAGE, PAGE)).collect();
+    let requests: Vec<Request> =
+        (0..4 * GROUP as u64).map(|number| request(Op::Read, 2 * number * PAGE, PAGE)).collect();
     let scenario = Scenario::default();
     let looks = |looks_at_last| {
         let levels = Script::default();
@@ -349,7 +350,7 @@ fn a_page_is_looked_at_thrice_before_its_request_is_issued() {
         (0..requests.len()).step_by(GROUP).for_each(|next| engine.look_ahead(&levels, &requests[next..]));
         levels.looks.into_inner()
     };
-    for page in (16..48).step_by(2) {
+    for page in (4 * GROUP as u32..8 * GROUP as u32).step_by(2) {
         let of_page = |looks: Vec<(u32, Ahead)>| -> Vec<Ahead> {
             looks.into_iter().filter_map(|(lpn, ahead)| (lpn == page).then_some(ahead)).collect()
         };

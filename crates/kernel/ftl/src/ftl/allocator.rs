@@ -191,22 +191,15 @@ impl Allocator {
         (self.chips == Chips::Static).then(|| DieId::new(self.by_dies.rest(lpn.get())))
     }
 
-    /// Choose the die of a write. `overwritten_in` is the pool of the copy that the write makes invalid, `backlog` the
-    /// pending work of a die.
-    #[inline(always)]
+    /// Choose the die of a write whose page has none. `overwritten_in` is the pool of the copy that the write makes invalid: on a full
+    /// device only that one has room. `backlog` is the pending work of a die.
     pub(super) fn choose_die(
         &mut self,
-        lpn: Lpn,
         dims: &Dimensions,
-        overwritten_in: impl FnOnce() -> Option<PoolId>,
+        overwritten_in: Option<PoolId>,
         backlog: impl Fn(DieId) -> u64,
     ) -> DieId {
         let dies = self.dies.len() as u32;
-        if let Some(die) = self.die_of(lpn) {
-            return die;
-        }
-        // On a full device only the pool of the overwritten copy has room.
-        let overwritten_in = overwritten_in();
         let in_turn = (0..dies).map(|step| DieId::new((self.next_die + step) % dies));
         let mut with_room = in_turn.filter(|&die| self.has_room(die, overwritten_in, dims));
         // Ties are broken in turn: the search begins after the die used last.

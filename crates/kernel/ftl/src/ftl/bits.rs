@@ -9,13 +9,14 @@ use coflash_media::{BlockId, Geometry, Ppn};
 pub(super) struct PageBits {
     words: Vec<u64>,
     words_per_block: usize,
-    pages_per_block: u32,
+    /// The bits at the end of each block that belong to no page: each block begins with a word.
+    spare_bits: usize,
 }
 
 impl PageBits {
     /// Create an empty bitmap: all bits read as clear.
     pub(super) fn none() -> Self {
-        Self { words: Vec::new(), words_per_block: 0, pages_per_block: 0 }
+        Self { words: Vec::new(), words_per_block: 0, spare_bits: 0 }
     }
 
     /// Whether the bitmap is empty.
@@ -27,13 +28,13 @@ impl PageBits {
     pub(super) fn new(geometry: &Geometry) -> Self {
         let words_per_block = geometry.pages_per_block.div_ceil(64) as usize;
         let words = huge_pages::zeros(words_per_block * geometry.blocks() as usize);
-        Self { words, words_per_block, pages_per_block: geometry.pages_per_block }
+        Self { words, words_per_block, spare_bits: words_per_block * 64 - geometry.pages_per_block as usize }
     }
 
     #[inline(always)]
     fn place(&self, block: BlockId, page: Ppn) -> (usize, u64) {
-        let index = page.get() - block.get() * self.pages_per_block;
-        (block.index() * self.words_per_block + (index / 64) as usize, 1 << (index % 64))
+        let bit = page.index() + block.index() * self.spare_bits;
+        (bit / 64, 1 << (bit % 64))
     }
 
     /// Prefetch the memory of a bit.

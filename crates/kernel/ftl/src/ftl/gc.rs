@@ -258,7 +258,7 @@ impl Ftl {
         if self.allocator.is_due(self.dims.die_of(pool))
             && let Some(block) = self.collector.next(pool, &self.dims)
         {
-            self.pages.owners_of(self.geometry.page(block, 0), self.pages.valid.word(block, 0));
+            self.pages.prefetch_entries(self.geometry.page(block, 0), self.pages.valid.word(block, 0));
         }
     }
 
@@ -288,7 +288,8 @@ impl Ftl {
                 (true, 0) => 0,
                 (true, _) => self.pages.marked_word(block, word),
             };
-            self.pages.owners_of(first, rest & asked);
+            // Those of a run in the first word were asked for when the last block was opened.
+            self.pages.prefetch_entries(first, if word == 0 { rest & asked } else { rest });
             while rest != 0 {
                 // The run ends before the next page that needs a decision.
                 let run = rest & !asked & asked.wrapping_sub(1);
@@ -324,22 +325,19 @@ impl Ftl {
         while run.pages.count_ones() > room {
             run.pages &= !(1 << run.pages.ilog2());
         }
-        let owners = self.pages.owners_of(first, run.pages);
         let (owner, sequence) = (&self.pages.owner, self.sequence);
         let oob = |number: u32, from| {
             let sequence = sequence + u64::from(number);
             Oob { lpn: owner[from], sequence, mode: Mode::Normal }
         };
         if self.recorder.is_some() {
-            let mut left = run.pages;
-            for lpn in owners.into_iter().flatten() {
-                let from = Ppn::new(first.get() + left.trailing_zeros());
+            for (from, _) in run.copies() {
+                let lpn = owner[from].expect("a valid page has an owner");
                 self.record_answer(self.dims.block_of(first), from, lpn, Decision::COPY);
-                left &= left - 1;
             }
         }
         let (copied, ended) = io.media.copy_run(run, oob, cause, io.start);
-        self.pages.place_run(&owners[..copied as usize], run.to);
+        self.pages.move_run(run, copied);
         self.sequence += u64::from(copied);
         // Counts are added once for all pages.
         self.pages.valid.set_run(block, begin, copied);

@@ -1,6 +1,6 @@
 //! The map of logical pages.
 
-use coflash_base::{IdVec, Index, Lpn, Save};
+use coflash_base::{IdVec, Lpn, Save, prefetch::prefetch};
 use coflash_media::Ppn;
 
 /// The place of each logical page in flash, or the former place if its copy was superseded.
@@ -25,24 +25,15 @@ impl Map {
         (entry.wrapping_sub(1) < SUPERSEDED - 1).then(|| Ppn::new(entry - 1))
     }
 
-    /// Prefetch the memory of an entry.
+    /// Prefetch the memory of an entry, without effect for no page.
     #[inline(always)]
-    pub(super) fn prefetch(&self, lpn: Lpn) {
-        self.entries.prefetch(lpn);
+    pub(super) fn prefetch(&self, lpn: Option<Lpn>) {
+        prefetch(&self.entries, lpn.map_or(u32::MAX, Lpn::get) as usize);
     }
 
     #[inline(always)]
     pub(super) fn set(&mut self, lpn: Lpn, page: Ppn) {
         self.entries[lpn] = page.get() + 1;
-    }
-
-    /// Enter logical pages whose flash pages lie one after another from `first` on.
-    #[inline(always)]
-    pub(super) fn set_run(&mut self, lpns: &[Option<Lpn>], first: Ppn) {
-        let entries = &mut *self.entries;
-        for (page, lpn) in (first.get()..).zip(lpns) {
-            entries[lpn.expect("a valid page has an owner").index()] = page + 1;
-        }
     }
 
     #[inline(always)]

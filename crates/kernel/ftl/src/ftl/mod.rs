@@ -33,7 +33,7 @@ use crate::stream::WriteStream;
 use allocator::{Active, Allocator, Taken};
 use bits::PageBits;
 use coflash_base::{Ahead, IdVec, Lpn, Misfit, Save, Seed};
-use coflash_media::{BlockId, Cause, Geometry, Media, Mode, Oob, Place, Ppn};
+use coflash_media::{BlockId, Cause, DieId, Geometry, Media, Mode, Oob, Place, Ppn};
 use collector::Collector;
 use pages::Pages;
 use placer::Placer;
@@ -264,7 +264,7 @@ impl Ftl {
     #[inline(always)]
     pub fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
         match ahead {
-            Ahead::Far => self.pages.map.prefetch(lpn),
+            Ahead::Far => self.pages.map.prefetch(Some(lpn)),
             Ahead::Near | Ahead::Last => {
                 if let Some(page) = self.pages.map.get(lpn) {
                     let block = self.dims.block_of(page);
@@ -325,10 +325,10 @@ impl Ftl {
         if self.has_failed {
             return Self::refusal(io.media, after);
         }
-        let (media, start) = (&*io.media, io.start);
-        let (map, dims) = (&self.pages.map, &self.dims);
-        let overwritten_in = || map.get(lpn).map(|page| dims.pool_of(dims.block_of(page)));
-        let die = self.allocator.choose_die(lpn, dims, overwritten_in, |die| media.backlog(die, start));
+        let die = match self.allocator.die_of(lpn) {
+            Some(die) => die,
+            None => self.choose_die(lpn, io),
+        };
         self.collect(die, io)?;
         let old = self.pages.map.get(lpn);
         if let Some(old) = old {
@@ -359,6 +359,13 @@ impl Ftl {
             return Ok(summary.unwrap_or(done));
         }
         Ok(done)
+    }
+
+    /// Choose the die of a page that has none of its own.
+    #[inline(never)]
+    fn choose_die<M: Media, H>(&mut self, lpn: Lpn, io: &Io<'_, M, H>) -> DieId {
+        let overwritten_in = self.pages.map.get(lpn).map(|page| self.dims.pool_of(self.dims.block_of(page)));
+        self.allocator.choose_die(&self.dims, overwritten_in, |die| io.media.backlog(die, io.start))
     }
 
     /// Return the error of a read-only device: after a failure flash refuses any program.

@@ -6,7 +6,7 @@ use super::map::Map;
 use crate::marks::Marks;
 use crate::weight::AgeClass;
 use coflash_base::{IdVec, Index, Lpn, Save};
-use coflash_media::{BlockId, Geometry, Memory, Ppn};
+use coflash_media::{BlockId, Geometry, Memory, Ppn, Run};
 
 /// The map of logical pages, and the states of physical pages. Counts are kept elsewhere.
 #[derive(Clone, Save)]
@@ -42,28 +42,27 @@ impl Pages {
         [0, 16, 32, 48, 63].into_iter().for_each(|page| self.owner.prefetch(Ppn::new(first.get() + page)));
     }
 
-    /// The owners of valid pages, one after another, with their map entries prefetched: GC will move them. `moved` is a bitmap of
-    /// pages from `first` on.
+    /// Prefetch the map entries of the owners of valid pages: GC will move them. `moved` is a bitmap of pages from `first` on.
     #[inline(always)]
-    pub(super) fn owners_of(&self, first: Ppn, mut moved: u64) -> [Option<Lpn>; 64] {
+    pub(super) fn prefetch_entries(&self, first: Ppn, mut moved: u64) {
         let owners = &(*self.owner)[first.index()..];
-        let mut found = [None; 64];
-        for found in &mut found {
-            if moved == 0 {
-                break;
-            }
-            *found = owners[moved.trailing_zeros() as usize];
-            found.iter().for_each(|&lpn| self.map.prefetch(lpn));
+        while moved != 0 {
+            self.map.prefetch(owners[moved.trailing_zeros() as usize]);
             moved &= moved - 1;
         }
-        found
     }
 
-    /// Enter the pages of these owners, one after another from `first` on. Counts are kept elsewhere.
+    /// Enter the first `copied` pages of a run at their new places. Counts are kept elsewhere.
     #[inline(always)]
-    pub(super) fn place_run(&mut self, owners: &[Option<Lpn>], first: Ppn) {
-        self.map.set_run(owners, first);
-        (*self.owner)[first.index()..][..owners.len()].copy_from_slice(owners);
+    pub(super) fn move_run(&mut self, run: Run, copied: u32) {
+        let owners = &mut *self.owner;
+        let (first, mut left) = (run.first.index(), run.pages);
+        for to in run.to.get()..run.to.get() + copied {
+            let owner = owners[first + left.trailing_zeros() as usize];
+            owners[to as usize] = owner;
+            self.map.set(owner.expect("a valid page has an owner"), Ppn::new(to));
+            left &= left - 1;
+        }
     }
 
     /// Allocate marks for the host's memory: one more bit per physical page, and one per logical page.

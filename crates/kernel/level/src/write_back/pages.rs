@@ -114,14 +114,10 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
         if self.level.options.setting.write_allocate
             && self.level.cache.capacity() > 0
             && self.level.may_take_in(&page)
+            && let Some(done) = self.write_allocating(page, older, after)?
         {
-            self.write_allocating(page, older, after)
-        } else {
-            self.write_past(page, after)
+            return Ok(done);
         }
-    }
-
-    fn write_past(&mut self, page: PageWrite, after: M::When) -> Result<M::When, M::Error> {
         self.level.passed |= matches!(page.from, Place::Slot(_));
         let (below, mut io) = self.level.descend(self.media, self.start);
         let done = below.write(page, after, &mut io)?;
@@ -129,14 +125,15 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
         Ok(done)
     }
 
-    /// Write a page into a slot of its own. `older` is that of its committed version, if that is cached and must stay.
+    /// Write a page into a slot of its own. `older` is that of its committed version, if that is cached and must stay. Returns
+    /// `None` if the page must be written past the cache.
     #[inline]
     fn write_allocating(
         &mut self,
         page: PageWrite,
         older: Option<SlotId>,
         after: M::When,
-    ) -> Result<M::When, M::Error> {
+    ) -> Result<Option<M::When>, M::Error> {
         // A sole copy evicted in the background counts against the bound until it is in flash.
         let waits = self.level.options.eviction == Eviction::Foreground
             || self.level.scheme.next_to_clean(&self.level.cache).is_some();
@@ -148,7 +145,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
         let is_partial = page.coverage == Coverage::Partial;
         if is_partial && !self.level.may_take_in(&page) {
             // What left the cache has driven the rest of the page out of the level below.
-            return self.write_past(page, after);
+            return Ok(None);
         }
         if let Some(older) = older {
             self.level.cache.detach(older);
@@ -186,6 +183,6 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
                 self.level.counters.merged_pages += 1;
             }
         }
-        Ok(self.level.write_slot(page, slot, access, false, ready, self.media))
+        Ok(Some(self.level.write_slot(page, slot, access, false, ready, self.media)))
     }
 }

@@ -372,26 +372,30 @@ impl Synthetic {
 
     /// Draw the arrivals of as many requests, without the rest.
     fn draw_arrivals(&mut self, count: u64, batch: &mut Vec<Request>) {
-        let (now, stream) = (&mut self.now, &mut self.streams.gap);
+        // In registers from draw to draw.
+        let (mut now, mut stream) = (self.now, self.streams.gap.clone());
         with_arrival!(&mut self.arrival, arrival => batch.extend((0..count).map(|_| {
             // The mean is checked against the range of the clock, the sum of all gaps is not.
-            *now = Time { ns: now.ns.saturating_add(arrival.gap_ns(stream)) };
-            Request { arrival: *now, offset: 0, length: 0, op: Op::Flush, placement: None }
+            now = Time { ns: now.ns.saturating_add(arrival.gap_ns(&mut stream)) };
+            Request { arrival: now, offset: 0, length: 0, op: Op::Flush, placement: None }
         })));
+        (self.now, self.streams.gap) = (now, stream);
     }
 
     /// Draw the operations and places of requests.
     fn draw_places(&mut self, batch: &mut [Request]) {
         let Self { generator, ops, only, size, align, streams, .. } = self;
         let mut sizes = RequestSizes { size, stream: &mut streams.size, align: *align };
+        let mut place = streams.place.clone();
         with_generator!(generator, generator => for request in batch {
             let op = only.unwrap_or_else(|| OPS[ops.draw(&mut streams.op)]);
             // A flush has no place.
             if op != Op::Flush {
-                let PlacedRequest { op, start, length } = generator.place(op, &mut sizes, &mut streams.place);
+                let PlacedRequest { op, start, length } = generator.place(op, &mut sizes, &mut place);
                 *request = Request { offset: start * *align, length: length.bytes, op, ..*request };
             }
         });
+        streams.place = place;
     }
 }
 
