@@ -252,19 +252,18 @@ class _Sizer:
         """Replay at the trace's times if a device without a cache keeps up with them, or else in a closed loop."""
         begin, channels = self.question, self.base.to_dict()["flash"]["channels"]
         span_ns = (self.grown.about.span_ns or 0) * self.grown.copies
-        depth, repeat = self.base.to_dict()["replay"]["queue_depth"], self.base.to_dict()["workload"].get("repeat", 1)
+        replay, repeat = self.base.to_dict()["replay"], self.base.to_dict()["workload"].get("repeat", 1)
         for factor in (_MORE_CHANNELS if self.base.name == DEVICE else (1,)) if span_ns else ():
             self.question = begin
             self._change({"replay.mode": "open", "replay.queue_depth": None, "flash.channels": factor * channels})
             (ran,) = self._ran([(self.plain, ((SPARE, self.spares[-1]), *self.rests[-1]))])
-            scale = self.base.to_dict()["replay"]["time_scale"]
-            if ran is not None and ran.runs[0].metrics.simulated_ns <= _LATE * span_ns * repeat * scale:
+            if ran is not None and ran.runs[0].metrics.simulated_ns <= _LATE * span_ns * repeat * replay["time_scale"]:
                 return say("at times", more=say("channels", channels=factor * channels) if factor > 1 else "")
         self.question = begin
         self._change({"replay.mode": "closed", "replay.time_scale": 1})
         if any(goal.measure == LIFE for goal in self.goals):
             raise CoflashError(say("no rate", reason=say("too slow" if span_ns else "no times")))
-        return say("as answered", depth=depth, reason=say("too slow" if span_ns else "no times"))
+        return say("as answered", depth=replay["queue_depth"], reason=say("too slow" if span_ns else "no times"))
 
     def _searched(self) -> str:
         """Search the cheapest cache and spare share for whatever is varied, or else under another scheme, too."""
