@@ -60,6 +60,7 @@ pub(crate) fn decisions(by_measures: bool) -> Measured {
         destaged_page_ns: costs.disk.write_ns(),
         past_the_cache: 0.0,
         cleaning: Cleaning::default(),
+        spared: 0.0,
         writes_wait: true,
         write_policy: WritePolicy::WriteBack,
         disks: 1.0,
@@ -82,7 +83,7 @@ pub(crate) fn decisions(by_measures: bool) -> Measured {
         caching += if by_measures {
             measured.best(&costs.flash, &demand, STEP, 0.97).caching
         } else {
-            costs.best(&demand, STEP, 0.97).caching
+            costs.best(&demand, 0.0, STEP, 0.97).caching
         };
     }
     let a_second = f64::from(DECISIONS) / start.elapsed().as_secs_f64();

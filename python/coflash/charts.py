@@ -587,4 +587,5 @@ def _turned(node: Any) -> Any:
     """Return a specification with its axes changed for one another."""
     if isinstance(node, Mapping):
         return {_OTHER.get(key, key): _turned(value) for key, value in node.items()}
-    return [_turned(each) for each in node] if isinstance(node, list) else node
+    flat = "horizontal" if node == "vertical" else node  # of the ends of intervals
+    return [_turned(each) for each in node] if isinstance(node, list) else flat

@@ -33,7 +33,7 @@ LEAST = 0.01
 """The least change that is an effect, not chance."""
 FALLS, RISES = -1.0, 1.0
 """The directions of a change."""
-HOLDS, REFUTED = "holds", "refuted"
+HOLDS, REFUTED, UNJUDGED = "holds", "refuted", "not judged"
 DIRECTION, FAILS, NOTHING = "direction holds", "does not hold", "says nothing"
 STEP = "a step off"
 INPUT, READING, PREDICTION = "input", "another reading", "prediction"

@@ -31,7 +31,7 @@ from typing import Any
 from coflash.charts import Chart
 from coflash.measures.measure import MEASURES, Measure
 from coflash.quantity import show
-from coflash.results.estimate import estimate
+from coflash.results.estimate import Estimate, estimate
 from coflash_reproduce import drawing
 from coflash_reproduce.claim import FALLS, RISES, Claim, Kind, Paper
 from coflash_reproduce.data import toml, toml_beside
@@ -94,6 +94,7 @@ def study(names: Mapping[str, Any], *, pictures: Mapping[str, Draw] = {}, tables
         },
         answer=lambda runs: queries.numbers(answer, runs) if answer else {},
         explanation=queries.notes("answer"),
+        unsteady_too=names.get("UNSTEADY_TOO", ""),
         queries=queries,
     )
 
@@ -152,17 +153,24 @@ def _lines(queries: Queries, query: str, runs: Runs, experiment: Experiment | No
 
 
 def _bars(queries: Queries, values: str, label: str, form: str, stacked: bool = False) -> tuple[Table, Draw]:
-    """Return bars: rows of their group, their line and a number, whose form is "share" or one of Python's."""
+    """Return bars: rows of their group, their line and a number, whose form is "share" or one of Python's.
 
-    def groups(runs: Runs) -> dict[str, dict[str, float]]:
-        numbers: dict[str, dict[str, float]] = {}
+    In place of a number there may be a list of those of all seeds: then a bar is their mean, with its interval.
+    """
+
+    def groups(runs: Runs) -> dict[str, dict[str, Estimate]]:
+        numbers: dict[str, dict[str, Estimate]] = {}
         for group, line, number in queries.rows(values, runs)[1]:
-            numbers.setdefault(group, {})[line] = number
+            numbers.setdefault(group, {})[line] = estimate(number if isinstance(number, list) else [number])
         return numbers
 
     def table(runs: Runs) -> Grid:
         columns = dict.fromkeys(line for numbers in groups(runs).values() for line in numbers)
-        shown: Callable[[float], str] = partial(show, unit="share") if form == "share" else partial(written, form=form)
+        write: Callable[[float], str] = partial(show, unit="share") if form == "share" else partial(written, form=form)
+
+        def shown(found: Estimate) -> str:
+            return write(found.mean or 0.0) + (f" ± {write(found.half_width)}" if found.half_width else "")
+
         rows = (
             (group, *(shown(numbers[line]) if line in numbers else "" for line in columns))
             for group, numbers in groups(runs).items()
@@ -171,8 +179,14 @@ def _bars(queries: Queries, values: str, label: str, form: str, stacked: bool = 
 
     def draw(runs: Runs) -> list[Chart]:
         factor = 100 if form == "share" else 1
-        scaled = {group: {line: factor * each for line, each in of.items()} for group, of in groups(runs).items()}
-        return [drawing.bars(scaled, label, stacked=stacked)]
+        found = groups(runs)
+        scaled = {
+            group: {line: factor * (each.mean or 0.0) for line, each in of.items()} for group, of in found.items()
+        }
+        halves = {
+            (group, line): factor * (each.half_width or 0.0) for group in found for line, each in found[group].items()
+        }
+        return [drawing.bars(scaled, label, stacked=stacked, halves=halves)]
 
     return table, draw
 
@@ -200,8 +214,8 @@ def _cells(queries: Queries, values: str, y: str, x: str = "", colours: str = ""
 
 
 def _tested(queries: Queries, query: str, runs: Runs) -> Finding:
-    rows = queries.rows(query, runs)[1]
-    return Finding(all(row[0] for row in rows), "; ".join(row[1] for row in rows))
+    rows = [row for row in queries.rows(query, runs)[1] if None not in row[:2]]
+    return Finding(all(row[0] for row in rows) if rows else None, "; ".join(row[1] for row in rows))
 
 
 def _names(queries: Queries, words: list[str]) -> Iterator[str]:

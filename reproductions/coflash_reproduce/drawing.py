@@ -13,7 +13,7 @@ from coflash_reproduce.paper import Experiment, Figure, Line, Picture, Runs
 
 FORMATS: tuple[Format, ...] = ("png", "svg")
 _PANEL_INCHES, _ALONE_INCHES, _BARS_INCHES = (2.7, 2.5), (3.8, 2.5), (7.0, 2.5)
-_PAGE_INCHES = 11
+_PAGE_INCHES = 8.2
 """The width into which panels fit side by side."""
 _SPOKEN = re.compile(rb' (?:aria-[\w-]+|role)="[^"]*"')
 """What a screen reader would say of each mark: a page shows a picture as a whole, and has its numbers in a table."""
@@ -102,13 +102,18 @@ def bars(
     label: str,
     *,
     stacked: bool = False,
+    halves: Mapping[tuple[str, str], float] = {},
     inches: tuple[float, float] = _BARS_INCHES,
     title: str = "",
     legend: bool = True,
 ) -> Chart:
-    """Draw a group of bars for each name, beside or upon each other, on an axis that begins at 0 or below."""
+    """Draw a group of bars for each name, beside or upon each other, on an axis that begins at 0 or below.
+
+    Bars beside each other have the half-widths of their intervals where these are known, by group and name.
+    """
     rows: list[Row] = [
         {"row": group, "name": name, "from": 0, "to": value}
+        | ({"low": value - half, "high": value + half} if (half := halves.get((group, name))) else {})
         for group, of in groups.items()
         for name, value in of.items()
     ]

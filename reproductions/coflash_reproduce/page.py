@@ -8,12 +8,25 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from coflash._core import REVISION, __version__
 from coflash.quantity import change, show_change
 from coflash.results.estimate import Estimate
-from coflash_reproduce.claim import COUNTED, HOLDS, INPUT, NEAR, PREDICTION, Judged, Paper, counts, each, judge
+from coflash_reproduce.claim import (
+    COUNTED,
+    HOLDS,
+    INPUT,
+    NEAR,
+    PREDICTION,
+    UNJUDGED,
+    Judged,
+    Paper,
+    counts,
+    each,
+    judge,
+)
 from coflash_reproduce.drawing import lines_of
 from coflash_reproduce.opening import LEFT_OPEN, opening
 from coflash_reproduce.output import SHOWN
@@ -63,10 +76,12 @@ def markdown(of: Paper | Study, name: str, scale: str, options: Sequence[str], r
     if isinstance(of, Study):
         tested = of.test(runs)
         command, told_first, limits = "study", ["question"], "limits"
+        lost = sum(one.verdict == UNJUDGED for one in tested)
+        not_judged = f", and {lost} could not be judged: no run that is steady tells of them" if lost else ""
         rows = cells(tested)
         answer = [
             "## What was found",
-            f"Of {len(tested)} hypotheses {sum(one.verdict == HOLDS for one in tested)} hold. "
+            f"Of {len(tested)} hypotheses {sum(one.verdict == HOLDS for one in tested)} hold{not_judged}. "
             "Numbers after ± are half-widths of 95 % confidence intervals over seeds.",
             table(Grid(COLUMNS["findings"], tuple(rows))),
             said["answer"].format_map(of.answer(runs)),
@@ -93,7 +108,7 @@ def markdown(of: Paper | Study, name: str, scale: str, options: Sequence[str], r
             *(part for aside, those in asides.items() if those for part in (_SHOWN[aside], _claims(those))),
         ]
     made = [*(said[name] for name in told_first), *made_by(command, of, scale, options, runs)]
-    first = opening(of, rows, unsteady(runs), images)
+    first = opening(of, rows, unsteady(of, runs), images)
     last = [f"## {LEFT_OPEN[type(of)]}", said[limits]]
     parts = [f"# {of.text.title}", *first, *made, *answer, *exhibits(of, runs, images), *last]
     return "\n\n".join(parts) + "\n"
@@ -114,7 +129,7 @@ def made_by(command: str, of: Investigation, scale: str, options: Sequence[str],
     """Yield the paragraphs that say how the page was made."""
     made = f"coflash {command} {of.name} --scale {scale}"
     whole = " ".join([made, *options])
-    different = {run.key: run for run in runs}.values()  # experiments may share runs
+    different = {run.key: run for run in (*runs, *runs.left_out)}.values()  # experiments may share runs
     requests = sum(run.metrics.requests for run in different)
     yield f"<!-- Written by `{made}`; every number below comes from its runs. -->"
     yield (
@@ -124,11 +139,21 @@ def made_by(command: str, of: Investigation, scale: str, options: Sequence[str],
     )
 
 
-def unsteady(runs: Runs) -> str:
-    """Say how many of the runs were not steady by their own notes; empty if all were."""
-    different = {run.key: run for run in runs}.values()
-    noted = sum(bool(run.unsteady) for run in different)
-    return f"By their own notes, {noted} of {len(different):,} runs say nothing of a steady state" if noted else ""
+def unsteady(of: Investigation, runs: Runs) -> str:
+    """Say how many of the runs were not steady by their own notes, and what became of them; empty if all were."""
+    every = (*runs, *runs.left_out)
+    different = {run.key: run for run in every}.values()
+    if not (noted := sum(bool(run.unsteady) for run in different)):
+        return ""
+    said = f"By their own notes, {noted} of {len(different):,} runs say nothing of a steady state"
+    if isinstance(of, Study) and of.unsteady_too:
+        return f"{said}; they are judged, too: {of.unsteady_too}"
+    total = Counter(run.experiment.title for run in every)
+    out = Counter(run.experiment.title for run in runs.left_out)
+    each = ", ".join(f"{title} {out[title]} of {total[title]}" for title in total if out[title])
+    return (
+        f"{said}, and are left out, with workloads less than two thirds of which are steady: {each}" if each else said
+    )
 
 
 def exhibits(of: Investigation, runs: Runs, images: str) -> Iterator[str]:

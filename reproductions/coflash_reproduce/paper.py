@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,6 +33,9 @@ from coflash.results.result import FILES, Result
 from coflash.results.store import RunFolder
 from coflash.scenario import Scenario
 from coflash_reproduce.text import Text
+
+MOST_STEADY = 2 / 3
+"""The share of an experiment's runs that must be steady, or else a study judges none of them."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +144,8 @@ class Runs:
     """All runs of a paper's experiments, in their order."""
 
     runs: tuple[Run, ...]
+    left_out: tuple[Run, ...] = ()
+    """The runs that are not judged, since they say nothing of a steady state."""
     _opened: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def opened(self, by: Callable[[Runs], T]) -> T:
@@ -158,6 +164,15 @@ class Runs:
     def of(self, experiment: str, line: str | None = None) -> list[Run]:
         """Return the runs of an experiment, or of one of its lines; empty if it was not run."""
         return [run for run in self.runs if run.experiment.name == experiment and line in (None, run.case.line)]
+
+    def steady(self) -> Runs:
+        """Return the runs that were steady by their own notes, of experiments most of whose runs were."""
+        every = Counter(run.experiment.name for run in self.runs)
+        unsteady = Counter(run.experiment.name for run in self.runs if run.unsteady)
+        few = {name for name, count in every.items() if unsteady[name] > (1 - MOST_STEADY) * count}
+        is_out = [bool(run.unsteady) or run.experiment.name in few for run in self.runs]
+        kept = tuple(run for run, out in zip(self.runs, is_out, strict=True) if not out)
+        return Runs(kept, tuple(run for run, out in zip(self.runs, is_out, strict=True) if out))
 
     def experiments(self, names: Iterable[str]) -> list[Experiment]:
         """Return those of these experiments that were run, in the order of the names."""

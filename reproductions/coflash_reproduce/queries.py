@@ -112,6 +112,13 @@ _TYPES = {"str": "VARCHAR", "float": "DOUBLE", "int": "BIGINT", "bool": "BOOLEAN
 _NAMED = re.compile(r"\$(\w+)")
 
 
+class _Unknown:
+    """A number that no run gives."""
+
+    def __format__(self, _: str) -> str:
+        return "(no run tells)"
+
+
 @dataclass(frozen=True, eq=False)
 class Queries:
     """The queries of a text over the runs of its experiments."""
@@ -177,9 +184,9 @@ class Queries:
         return lambda runs: [row[0] for row in self.rows(query, runs)[1] if row[0]] if query else []
 
     def numbers(self, query: str, runs: Runs) -> dict[str, Any]:
-        """Return the numbers of a row by the names of its columns."""
+        """Return the numbers of a row by the names of its columns; of NULL a text whatever its form is."""
         names, (row,) = self.rows(query, runs)
-        return dict(zip(names, row, strict=True))
+        return {name: _Unknown() if cell is None else cell for name, cell in zip(names, row, strict=True)}
 
     def constant(self, value: Any) -> Any:
         """Return the constant that `$NAME` or `$NAME.KEY` stands for; of a list those of its items."""

@@ -92,7 +92,11 @@ def reproduce(
     output = Output(out, publish)
     atomic_write.make_folder(out / _TABLES)
     runs = run_all(experiments, out / _STORE, jobs, console)
-    of = replace(of, exhibits=tuple(one for one in of.exhibits if one.shows(runs)))
+    if isinstance(of, Study) and not of.unsteady_too:
+        runs = runs.steady()
+    is_study = isinstance(of, Study)  # a paper's table may be empty
+    shown = (one for one in of.exhibits if one.shows(runs))
+    of = replace(of, exhibits=tuple(x for x in shown if not (is_study and isinstance(x, Exhibit)) or x.grid(runs).rows))
     tables = {exhibit.name: page.exhibit_csv(exhibit, runs) for exhibit in of.exhibits}
     if figure is None:
         tables[page.statements_of(of)] = page.statements_csv(of, runs)

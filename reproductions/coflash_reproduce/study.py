@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from coflash.scenario import Scenario
-from coflash_reproduce.claim import HOLDS, REFUTED
+from coflash_reproduce.claim import HOLDS, REFUTED, UNJUDGED
 from coflash_reproduce.paper import Investigation, Runs
 
 
 class Finding(NamedTuple):
     """The answer of the runs to a hypothesis."""
 
-    holds: bool
+    holds: bool | None
+    """None where no run that was steady says anything of it."""
     numbers: str
     """The numbers on which the answer rests."""
 
@@ -38,7 +39,7 @@ class Tested:
     @property
     def verdict(self) -> str:
         """Whether it holds."""
-        return HOLDS if self.finding.holds else REFUTED
+        return UNJUDGED if self.finding.holds is None else HOLDS if self.finding.holds else REFUTED
 
     def row(self) -> tuple[str, ...]:
         """Return the cells of the table."""
@@ -55,6 +56,8 @@ class Study(Investigation):
     """The numbers of the section "answer"."""
     explanation: Callable[[Runs], Iterable[str]] = lambda _: ()
     """What follows it, a paragraph each."""
+    unsteady_too: str = ""
+    """Why it judges runs that were not steady by their notes, too; empty if it does not."""
 
     def test(self, runs: Runs) -> list[Tested]:
         """Test each hypothesis."""
@@ -62,11 +65,17 @@ class Study(Investigation):
         return [Tested(titles[name], bodies[name], test(runs)) for name, test in self.hypotheses.items()]
 
 
+WARM: Mapping[str, Any] = {"precondition.until_steady": True, "precondition.through_caches": True}
+"""The keys with which a run begins in the steady state of its workload, caches included."""
+AS_IT_IS: Mapping[str, Any] = dict.fromkeys(WARM, False)
+"""Those with which it begins with the warm-up of `demo`."""
+
+
 def four_dies(blocks_per_plane: int) -> Scenario:
-    """Return the device of `demo` with four dies only, for workloads that take all its space."""
+    """Return the device of `demo` with four dies only, warmed up, for workloads that take all its space."""
     flash = {"channels": 2, "chips_per_channel": 2, "blocks_per_plane": blocks_per_plane}
     keys = {f"flash.{key}": number for key, number in flash.items()}
-    return Scenario.load("demo").with_({**keys, "workload.remap": "none"})
+    return Scenario.load("demo").with_({**keys, **WARM, "workload.remap": "none"})
 
 
 def asked(scenario: Scenario, generator: Any, requests: int, read_share: str) -> Scenario:

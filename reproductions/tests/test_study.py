@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -14,8 +15,10 @@ from reproduced import documents, rows
 from coflash import CoflashError
 from coflash.measures.measure import WAF_HOST
 from coflash_reproduce import declare
+from coflash_reproduce import study as frame
 from coflash_reproduce.claim import Paper
-from coflash_reproduce.paper import Axis, Case, Experiment, Figure, Runs
+from coflash_reproduce.page import unsteady
+from coflash_reproduce.paper import Axis, Case, Experiment, Figure, Run, Runs
 from coflash_reproduce.queries import Queries
 from coflash_reproduce.reproduction import PAPERS, STUDIES, Done, study
 from coflash_reproduce.runs import run_all
@@ -91,6 +94,7 @@ TOY = Study(
     exhibits=(Figure("spare", WAF_HOST, Axis("spare", "%"), ("x",), baseline="fifo"),),
     hypotheses={"less-with-more-spare": less_with_more_spare, "more-with-more-spare": more_with_more_spare},
     answer=lambda runs: {"runs": len(runs)},
+    unsteady_too="toys are small",
 )
 
 
@@ -141,10 +145,44 @@ def test_a_hypothesis_holds_or_is_refuted_by_the_runs(done: Done) -> None:
         f"# A toy\n\n**More spare space, fewer copies: holds** ({numbers}); of 2 hypotheses 1 hold.\n\n"
         "![WAF by spare space](images/toy-spare.svg)\n\n"
         f"**What limits it:** Hypotheses refuted: 1. Large devices. By their own notes, {unsteady} of 12 runs "
-        "say nothing of a steady state. [What this does not show](#what-this-does-not-show).\n\n"
+        "say nothing of a steady state; they are judged, too: toys are small. "
+        "[What this does not show](#what-this-does-not-show).\n\n"
         "Does spare space help?\n\n"
     )
     assert page.endswith("## What this does not show\n\n- Large devices.\n- Old ones.\n")
+
+
+def test_runs_that_are_not_steady_are_left_out_and_with_them_workloads_of_which_most_are_not(done: Done) -> None:
+    some = done.runs.runs[0]
+    x, y = (replace(some.experiment, name=name, title=name.upper()) for name in "xy")
+
+    def run(of: Experiment, seed: int, note: str) -> Run:
+        found = Run(of, some.case, f"{of.name}{seed}", some.files, some.document)
+        found.__dict__["unsteady"] = note
+        return found
+
+    runs = Runs(
+        tuple(run(x, n, "rising" * (n == 0)) for n in range(3)) + tuple(run(y, n, "?" * (n < 2)) for n in range(3))
+    )
+    steady = runs.steady()
+    assert [one.key for one in steady] == ["x1", "x2"] and len(steady.left_out) == 4
+    said = unsteady(replace(TOY, unsteady_too=""), steady)
+    assert said == (
+        "By their own notes, 3 of 6 runs say nothing of a steady state, and are left out, with workloads less than "
+        "two thirds of which are steady: X 1 of 3, Y 3 of 3"
+    )
+    assert unsteady(TOY, Runs(steady.runs)) == ""
+
+
+def test_a_hypothesis_of_which_no_run_tells_is_not_judged(done: Done) -> None:
+    queries = Queries(TOY.text, {})
+    nothing = declare._tested(
+        queries, "select min(waf_host) > 0, any_value(title) from runs where line = 'none'", done.runs
+    )
+    assert nothing == Finding(None, "") and frame.Tested("a", "b", nothing).verdict == "not judged"
+    some = "select null, 'lost' union all select true, 'left'"
+    assert declare._tested(queries, some, done.runs) == Finding(True, "left")
+    assert f"{queries.numbers('select null as lost', done.runs)['lost']:.2f}" == "(no run tells)"
 
 
 def test_a_change_compares_runs_of_the_same_seed(done: Done) -> None:

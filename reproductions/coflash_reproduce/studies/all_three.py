@@ -11,8 +11,10 @@ from coflash.demo import find_trace
 from coflash.results.estimate import estimate
 from coflash.results.why import shapley
 from coflash.scenario import Scenario
+from coflash.sweep.memory import flash_bytes
 from coflash_reproduce.declare import study
-from coflash_reproduce.paper import Case, Experiment
+from coflash_reproduce.opfcl import workloads as opfcl
+from coflash_reproduce.paper import Case, Experiment, Run
 
 BUFFER, NVM, TIER = "write buffer (HGC)", "NVM cache (CDM)", "OP-FCL"
 PARTS = (BUFFER, NVM, TIER)
@@ -27,11 +29,27 @@ CACHING, MEMORIES, BUFFERS = (70, 80, 90, 95), ("2MiB", "4MiB", "16MiB"), ("512K
 LAW = {f"law {nvm} {buffer}": [nvm, buffer] for buffer in BUFFERS for nvm in MEMORIES}
 NAMED = [f"law {nvm} {BUFFERS[-1]}" for nvm in MEMORIES]
 """The experiments of the law, and those of its figure."""
+OWN, SPARED, MEASURED = 0, -1, -2
+"""The places of OP-FCL as it is, of one that counts what GC is spared, and of one with measured costs."""
+PARTITIONERS: dict[int, Any] = {
+    OWN: "op-fcl",
+    SPARED: {"name": "op-fcl", "costs": "spared"},
+    MEASURED: {"name": "op-fcl", "costs": "measured"},
+}
+STAND_INS = {f"stand-in {name}": name for name in (*opfcl.FIRST, *opfcl.CONFIG_2)}
+"""The workloads of the OP-FCL paper, of which there are stand-ins."""
+FLASH_OVER_CACHE = 8
+"""The flash of a stand-in over its cache in NVM."""
 UNKNOWN, KNOWN = "nothing known", "both known"
 HALF = (0.4, 0.6)
 """What is called half of a bill."""
 LEAST = 0.05
 """The least relative saving that counts as one."""
+
+
+UNSTEADY_TOO = (
+    "a flash cache before disks begins empty and cannot be warmed up, so that the law counts after the first third"
+)
 
 
 @dataclass(frozen=True)
@@ -58,6 +76,7 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
         title = f"cache {nvm}, buffer {buffer}"
         found.append(Experiment(name, title, device, tuple(_law(scale)), seeds=scale.seeds))
     if scale.with_trace:
+        found += _stand_ins(scale_name, scale.seeds)
         trace = (str(find_trace()),)
         found.append(Experiment(PGBENCH, WORKLOADS[PGBENCH], _traced(), cases, trace, seeds=1))  # nothing draws by it
     return tuple(found)
@@ -77,11 +96,34 @@ def _cases() -> Iterator[Case]:
 
 def _law(scale: Scale) -> Iterator[Case]:
     """Yield each division of the flash with and without knowledge, whole and up to where counting begins."""
-    for share, known, begin in product((*CACHING, 0), (UNKNOWN, KNOWN), (True, False)):
-        scheme = {"name": "fp-fcl", "caching": f"{share}%"} if share else "op-fcl"
-        changes: dict[str, Any] = {"hybrid.scheme": scheme, "cooperation": "none" if known == UNKNOWN else "cdm-hgc"}
-        changes |= {"workload.requests_max": scale.requests} if begin else {}
-        yield Case(f"{known}, begin" if begin else known, share, changes)
+    for (place, scheme), known, begin in product(_schemes(*CACHING).items(), (UNKNOWN, KNOWN), (True, False)):
+        if known == KNOWN or place >= OWN:  # without knowledge nothing is spared
+            changes: dict[str, Any] = {"hybrid.scheme": scheme}
+            changes |= {"cooperation": "none" if known == UNKNOWN else "cdm-hgc"}
+            changes |= {"workload.requests_max": scale.requests} if begin else {}
+            yield Case(f"{known}, begin" if begin else known, place, changes)
+
+
+def _schemes(*shares: int) -> dict[int, Any]:
+    """Return what divides the flash, by place: fixed shares in %, and the partitioners."""
+    return {share: {"name": "fp-fcl", "caching": f"{share}%"} for share in shares} | PARTITIONERS
+
+
+def _stand_ins(scale_name: str, seeds: int) -> Iterator[Experiment]:
+    """Yield the partitioners under the workloads of the OP-FCL paper, below a cache in NVM."""
+    known = {one.name: one for one in opfcl.experiments(scale_name, ())}
+    for title, name in STAND_INS.items():
+        one = known[name]
+        cache = {
+            "cache.size": f"{flash_bytes(one.scenario) // FLASH_OVER_CACHE // 4096 * 4}KiB",
+            "hybrid.resizing": "yielding",
+        }
+        cases = (
+            Case(line, place, {"hybrid.scheme": scheme, "cooperation": "none" if line == UNKNOWN else "cdm", **cache})
+            for (place, scheme), line in product(_schemes(opfcl.BEST[name][0]).items(), (UNKNOWN, KNOWN))
+            if line == KNOWN or place >= OWN
+        )
+        yield replace(one, name=title, cases=tuple(cases), seeds=seeds)
 
 
 def _device(blocks: int, buffer: str, cache: str, segment: str) -> Scenario:
@@ -118,6 +160,24 @@ def half_width(savings: list[float]) -> float:
 def shapley_of(savings: list[float]) -> list[float]:
     """Return the exact share of each part in what all save, given what each set saves."""
     return [*shapley(PARTS, lambda parts: savings[SETS.index(parts)]).values()]
+
+
+def late_ns(run: Run) -> float:
+    """Return the mean response in the second half of a run."""
+    return run.late_ns
+
+
+def late_erases(run: Run) -> float:
+    """Return the erases in the second half of a run."""
+    erases = run.result().series()["erases_blocks"]
+    return float(erases[len(erases) // 2 :].sum())
+
+
+def caching(run: Run) -> float:
+    """Return the share of the flash for caching at the end of a run."""
+    tier = run.document["metrics"]["hybrid"]
+    last = tier["sizes"][-1]
+    return float((last["read_limit_pages"] + last["write_limit_pages"]) / tier["flash_pages"])
 
 
 STUDY = study(globals())

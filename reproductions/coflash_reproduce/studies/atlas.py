@@ -21,7 +21,7 @@ from coflash.sweep.sized import PRICES
 from coflash.trace import info
 from coflash_reproduce.declare import study
 from coflash_reproduce.paper import Case, Experiment, Run
-from coflash_reproduce.study import four_dies
+from coflash_reproduce.study import WARM, four_dies
 
 NONE, OVERWRITES, DROP, BOTH, MOVING, COST = "none", "overwrites", "drop", "both", "moving in", "expected cost"
 SCHEMES = {
@@ -159,10 +159,9 @@ LOADS = {50: "266us", 80: "166us"}
 def _device() -> Scenario:
     """Return a small device with one pool of superblocks, in the steady state of its workload, caches included."""
     keys = {"flash.exported": f"{MIB}MiB", "flash.pages_per_block": 16, "ftl.pools": "device", "gc.low_mark": 8}
-    warm = {"precondition.until_steady": True, "precondition.through_caches": True}
     energy = {f"energy.{key}": f"{each}nJ" for key, each in JOULES.items()}
     spare = {"ftl.spare.share": f"{SPARE}%", "cache.size": f"{CACHE}%"}
-    return four_dies(1024).with_({**keys, **warm, **energy, **spare, "name": "atlas"})
+    return four_dies(1024).with_({**keys, **energy, **spare, "name": "atlas"})
 
 
 def _with(workload: Mapping[str, Any], changes: Mapping[str, Any], device: Scenario | None = None) -> Scenario:
@@ -263,8 +262,7 @@ def _drive(name: str, writes: int) -> Scenario:
     """Return a calibrated drive, as small as it was calibrated, with a workload in place of its own."""
     values = Scenario.load(name).to_dict()
     values["workload"], values["replay"] = _generated(SKEWS[ZIPF], writes), {"mode": "closed", "queue_depth": 8}
-    warm = {"precondition.until_steady": True, "precondition.through_caches": True, "cache.size": f"{CACHE}%"}
-    return Scenario.from_dict(values).with_(warm)
+    return Scenario.from_dict(values).with_({**WARM, "cache.size": f"{CACHE}%"})
 
 
 def _for_trace(trace: str) -> Scenario:
@@ -316,6 +314,7 @@ def declared(knowledge: str) -> str:
     return next((one.needs for one in named if one.needs), "nothing")
 
 
+UNSTEADY_TOO = "no row of a table is theirs, but for intervals over slices"
 COLOURS = {
     "more": "#e07000",
     "alike": "#d8d8d8",

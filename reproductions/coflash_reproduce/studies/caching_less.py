@@ -57,6 +57,9 @@ READS, BOTH = "reads", "both"
 DEMANDS: Mapping[str, Demand] = {READS: READS_EXAMPLE, BOTH: BOTH_EXAMPLE}
 
 
+UNSTEADY_TOO = "a flash cache before disks begins empty, so that the second half of each run counts"
+
+
 @dataclass(frozen=True)
 class Scale:
     """The size of the experiments."""

@@ -46,6 +46,9 @@ def _frozen(metrics: Metrics) -> float | None:
 FROZEN = Measure("frozen spare space", "share", _frozen, path="")
 
 
+UNSTEADY_TOO = "how long the state after the fill lasts is the question"
+
+
 @dataclass(frozen=True)
 class Scale:
     """The size of the experiments."""

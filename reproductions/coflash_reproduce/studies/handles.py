@@ -29,6 +29,7 @@ PARTS = {CDM: (CDM,), SGC: (HGC, DGC)}
 """What a system knows of one memory each."""
 HANDLED = "handles"
 FILLS = 6
+UNSTEADY_TOO = "the streams that WARP's jobs write fill an empty drive, and are counted as a whole"
 SCALES = {"quick": 256, "full": 64}
 
 

@@ -12,7 +12,7 @@ from coflash.scenario import Scenario
 from coflash_reproduce.declare import study
 from coflash_reproduce.drawing import bars
 from coflash_reproduce.paper import Case, Experiment, Runs
-from coflash_reproduce.study import four_dies
+from coflash_reproduce.study import AS_IT_IS, four_dies
 
 BASE, WITH = "alone", "with"
 ONE_BLOCK, FDP = "one block", "fdp"
@@ -119,7 +119,7 @@ def _device(workload: str, scale: Scale) -> Scenario:
     pools = {"name": "placement", "ftl.pools": "device", "gc.low_mark": 8}
     if workload == PGBENCH:
         return Scenario.load("demo").with_(pools)
-    small = four_dies(512).with_({**pools, "flash.pages_per_block": 8, "ftl.spare.share": "12%"})
+    small = four_dies(512).with_({**AS_IT_IS, **pools, "flash.pages_per_block": 8, "ftl.spare.share": "12%"})
     return Scenario.from_dict(
         small.to_dict() | {"workload": {"remap": "none", **_requests(workload, scale.requests, None, None)}}
     )

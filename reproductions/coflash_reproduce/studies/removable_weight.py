@@ -15,7 +15,7 @@ from coflash.demo import find_trace
 from coflash.scenario import Scenario
 from coflash_reproduce.declare import study
 from coflash_reproduce.paper import Case, Experiment, Run
-from coflash_reproduce.study import asked, four_dies
+from coflash_reproduce.study import WARM, asked, four_dies
 
 AMONG_COPIES, AMONG_EVICTIONS = "rewritten among GC's copies", "rewritten among evictions"
 STREAMS = {AMONG_COPIES: "gc", AMONG_EVICTIONS: "evict"}
@@ -56,14 +56,14 @@ SCALES = {"quick": Scale(64, 150_000, 2, (5, 20), (50,)), "full": Scale(128, 300
 def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, ...]:
     """Return the experiments: each workload by weight, and stationary ones by cache and read share."""
     scale = SCALES[scale_name]
-    demo = Scenario.load("demo")
+    demo = Scenario.load("demo").with_(WARM)
     small = four_dies(scale.blocks_per_plane).with_({"cache.size": "10%"})
     found = []
     for name, generator in _GENERATORS.items():
         found.append(_by_weight(name, asked(small, generator, scale.requests, "50%"), seeds=scale.seeds))
     scan = small.to_dict() | {"workload": {"remap": "none", "tenants": _scan(scale)}}
     for name, fill in ((SCAN, "sequential"), (SCATTERED, "random")):
-        filled = Scenario.from_dict(scan | {"precondition": {"fill": fill, "random_passes": 0.0}})
+        filled = Scenario.from_dict(scan | {"precondition": {"fill": fill, "random_passes": 0.0}}).with_(WARM)
         found.append(_by_weight(name, filled, seeds=scale.seeds))
     found.append(_by_weight(PGBENCH, demo.with_({"cache.size": "64MiB"}), (str(find_trace()),)))
     if traces:

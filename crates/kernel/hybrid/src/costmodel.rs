@@ -50,20 +50,20 @@ impl FlashCosts {
         }
     }
 
-    /// Equation 3: C_GC, cleaning the block with the fewest valid pages under uniform updates. The mean case.
+    /// Equation 3 over the pages that it frees: the GC time per page put into flash, where GC copies this share of its victims.
     #[must_use]
-    pub fn gc_ns(&self, u: f64) -> f64 {
-        victim_utilisation(u) * self.pages() * self.page_copy.ns as f64 + self.block_erase.ns as f64
+    pub fn gc_a_page_ns(&self, copied: f64) -> f64 {
+        let pages = f64::from(self.pages_per_block);
+        let gc_ns = copied * pages * self.page_copy.ns as f64 + self.block_erase.ns as f64;
+        gc_ns / ((1.0 - copied) * pages)
     }
 
-    /// Equation 4: C_PW, programming a page with its share of [`gc_ns`](Self::gc_ns). Infinite at u = 1.
+    /// Equation 4: C_PW, programming a page with its share of GC under uniform updates, the mean case. Of its victims' valid pages
+    /// GC is spared those that other memories have: `spared` is their share of flash. Infinite at u = 1 where that is 0.
     #[must_use]
-    pub fn write_ns(&self, u: f64) -> f64 {
-        self.gc_ns(u) / ((1.0 - victim_utilisation(u)) * self.pages()) + self.page_program.ns as f64
-    }
-
-    fn pages(&self) -> f64 {
-        f64::from(self.pages_per_block)
+    pub fn write_ns(&self, u: f64, spared: f64) -> f64 {
+        let copied = victim_utilisation(u) * (1.0 - (spared / u).min(1.0));
+        self.gc_a_page_ns(copied) + self.page_program.ns as f64
     }
 }
 
@@ -219,26 +219,21 @@ impl Costs {
     }
 
     /// Algorithm 1: the partition of least cost, with u from `step` to below 1 and at most `caching_max`, r
-    /// from 0 to 1. Ties go to the smallest cache, then to the smallest read cache.
+    /// from 0 to 1, where GC is spared this share of flash. Ties go to the smallest cache, then to the smallest read cache.
     ///
     /// The paper uses the size of a segment as a share of flash as the step: this gives 16 × 17 partitions.
     ///
     /// # Panics
     /// If the step is not above 0, or no u is allowed.
     #[must_use]
-    pub fn best(&self, demand: &Demand, step: f64, caching_max: f64) -> Partition {
-        least(step, caching_max, |caching| self.least_within(demand, caching, step))
+    pub fn best(&self, demand: &Demand, spared: f64, step: f64, caching_max: f64) -> Partition {
+        least(step, caching_max, |caching| self.least_within(demand, spared, caching, step))
     }
 
-    /// The inner loop of Algorithm 1: the r of least cost for a given caching space.
-    #[must_use]
-    pub fn best_within(&self, demand: &Demand, caching: f64, step: f64) -> Partition {
-        self.least_within(demand, caching, step).1
-    }
-
-    fn least_within(&self, demand: &Demand, caching: f64, step: f64) -> (f64, Partition) {
-        let write_ns = self.flash.write_ns(caching);
-        least_within(caching, step, |partition| self.divided_ns(demand, partition, write_ns))
+    /// The inner loop of Algorithm 1: the least cost for a given caching space, and its partition.
+    pub(crate) fn least_within(&self, demand: &Demand, spared: f64, u: f64, step: f64) -> (f64, Partition) {
+        let write_ns = self.flash.write_ns(u, spared);
+        least_within(u, step, |partition| self.divided_ns(demand, partition, write_ns))
     }
 }
 

@@ -33,6 +33,7 @@ struct Counted {
     destaged: u64,
     puts: u64,
     copies: u64,
+    drops: u64,
     erases: u64,
 }
 
@@ -56,6 +57,7 @@ impl Meter {
             destaged_page_ns: costs.disk.write_ns(),
             past_the_cache: 0.0,
             cleaning: Cleaning::default(),
+            spared: 0.0,
             writes_wait: destaging == Destaging::Foreground,
             write_policy: costs.write_policy,
             disks: 1.0,
@@ -92,6 +94,7 @@ impl Meter {
             destaged: tier.destages_pages + tier.written_through_pages,
             puts: programs.host + programs.evict,
             copies: programs.gc,
+            drops: flash.gc_drops_pages,
             erases: flash.erases_blocks,
         };
         let before = std::mem::replace(&mut self.before, now);
@@ -113,8 +116,10 @@ impl Meter {
         }
         let (puts, erases) = (now.puts - before.puts, now.erases - before.erases);
         let u = self.cached_pages as f64 / self.requests.max(1) as f64 / f64::from(flash_pages);
+        let (copies, drops) = (now.copies - before.copies, now.drops - before.drops);
         if erases >= ENOUGH && puts >= ENOUGH && u < 1.0 {
-            measured.cleaning.measure(u, (now.copies - before.copies) as f64 / puts as f64, step);
+            measured.cleaning.measure(u, copies as f64 / puts as f64, step);
+            measured.spared = u * drops as f64 / (copies + drops).max(1) as f64;
         }
         (self.cached_pages, self.requests) = (0, 0);
         measured
@@ -191,7 +196,9 @@ mod tests {
         meter.disks_did(disks);
         meter.tick(300);
         meter.tick(500);
-        let second = end_period(&mut meter, &tier, ftl(1400, 100, 40));
+        let (mut flash, programs) = ftl(1400, 100, 40);
+        flash.gc_drops_pages = 25;
+        let second = end_period(&mut meter, &tier, (flash, programs));
         assert_eq!(second.pages_per_s, 10.0);
         assert_eq!(second.fetched_page_ns, 2_500_000.0, "nothing was fetched: as before");
         assert_eq!(second.destaged_page_ns, 1_500_000.0);
@@ -199,10 +206,14 @@ mod tests {
         let mut cleaning = Cleaning::default();
         cleaning.measure(0.4, 0.25, 0.1);
         assert_eq!(second.cleaning, cleaning, "100 copies for 400 pages, with 400 of 1000 cached");
+        assert!(
+            (second.spared - 0.08).abs() < 1e-12,
+            "25 of 125 valid pages of victims were dropped: of 40 % cached"
+        );
 
         (tier.destages_pages, tier.read_misses_pages) = (220, 150);
         meter.disks_did(DiskUse { at: at(16), fetched_ns: 300_000_000, destaged_ns: 320_000_000, ..disks });
-        let third = end_period(&mut meter, &tier, ftl(1400, 100, 40));
+        let third = end_period(&mut meter, &tier, (flash, programs));
         assert_eq!(
             (third.fetched_page_ns, third.destaged_page_ns),
             (1_000_000.0, 1_000_000.0),

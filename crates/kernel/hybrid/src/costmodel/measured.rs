@@ -102,6 +102,8 @@ pub struct Measured {
     pub past_the_cache: f64,
     /// The effective utilisation for GC.
     pub cleaning: Cleaning,
+    /// The pages that GC need not copy since other memories have them, as a share of flash.
+    pub spared: f64,
     /// Whether a write to a full write cache waits until a group is on the disk.
     pub writes_wait: bool,
     /// The time at which the disk gets a written page.
@@ -118,13 +120,6 @@ fn with_wait(service_ns: f64, busy: f64) -> f64 {
 }
 
 impl Measured {
-    /// Equation 4 at the effective utilisation: the GC time per page put into flash.
-    #[must_use]
-    pub fn gc_a_page_ns(&self, flash: &FlashCosts, u: f64) -> f64 {
-        let effective = self.cleaning.at(u);
-        flash.gc_ns(effective) / ((1.0 - victim_utilisation(effective)) * flash.pages())
-    }
-
     /// The mean response time of a page request, with a GC time of `gc_ns` per page put into flash.
     ///
     /// With m_R = IO_R (1 − H_R) pages fetched and m_W = IO_W (1 − H_W) destaged, p = m_R + IO_W (1 − h′H_W)
@@ -156,7 +151,7 @@ impl Measured {
 
         let a_die = self.pages_per_s / 1e9 / self.dies;
         let flash_ns = (reads + destages) * page_read + puts * (page_program + gc_ns);
-        let burst_ns = gc_ns * flash.pages();
+        let burst_ns = gc_ns * f64::from(flash.pages_per_block);
         let gc_wait_ns = with_wait(a_die * puts * gc_ns * burst_ns / 2.0, a_die * flash_ns);
 
         let answered_by_flash = reads * page_read + writes * (page_program + gc_ns);
@@ -164,14 +159,14 @@ impl Measured {
         answered_by_flash + (reads + writes) * gc_wait_ns + with_wait(waited_for_ns, disk_busy)
     }
 
-    /// Algorithm 1 with this cost.
+    /// Algorithm 1 with this cost: equation 4's share of GC is that of the effective utilisation.
     ///
     /// # Panics
     /// If the step is not above 0, or no u is allowed.
     #[must_use]
     pub fn best(&self, flash: &FlashCosts, demand: &Demand, step: f64, caching_max: f64) -> Partition {
         least(step, caching_max, |caching| {
-            let gc_ns = self.gc_a_page_ns(flash, caching);
+            let gc_ns = flash.gc_a_page_ns(victim_utilisation(self.cleaning.at(caching)));
             least_within(caching, step, |partition| self.response_ns(flash, demand, partition, gc_ns))
         })
     }

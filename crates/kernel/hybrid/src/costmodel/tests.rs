@@ -20,7 +20,7 @@ pub(super) const CONFIG_1: Costs = Costs {
 
 /// Equation 6: C_HY(u, r), the mean cost of a page request.
 fn hybrid_ns(costs: &Costs, demand: &Demand, partition: Partition) -> f64 {
-    costs.divided_ns(demand, partition, costs.flash.write_ns(partition.caching))
+    costs.divided_ns(demand, partition, costs.flash.write_ns(partition.caching, 0.0))
 }
 
 /// Hit rates of caches with the most popular hundredths of flash, for a working set of `percent` hundredths.
@@ -61,10 +61,10 @@ fn the_table_solves_its_equation() {
 fn a_page_write_costs_what_the_specification_says() {
     let flash = CONFIG_1.flash;
     for (u, expected_us) in [(0.50, 386.8), (0.64, 475.0), (0.80, 744.0), (0.90, 1361.6)] {
-        assert_near(flash.write_ns(u) / 1e3, expected_us, 0.05);
+        assert_near(flash.write_ns(u, 0.0) / 1e3, expected_us, 0.05);
     }
-    assert_near(flash.write_ns(0.95) / 1e3, 2602.0, 0.5);
-    assert!(flash.write_ns(1.0).is_infinite());
+    assert_near(flash.write_ns(0.95, 0.0) / 1e3, 2602.0, 0.5);
+    assert!(flash.write_ns(1.0, 0.0).is_infinite());
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn the_example_of_reads_is_best_near_its_u() {
         write_hits: HitCurve::new([], 1.0),
         reads_of_write_hits: 0.0,
     };
-    let best = CONFIG_1.best(&demand, 0.01, 1.0);
+    let best = CONFIG_1.best(&demand, 0.0, 0.01, 1.0);
     assert_near(best.caching, 0.92, 0.015);
     assert_near(best.read, 1.0, 0.0);
 }
@@ -115,7 +115,7 @@ fn the_example_of_both_is_best_near_its_u_and_r() {
         reads_of_write_hits: 0.2,
     };
     let costs = CONFIG_1;
-    let best = costs.best(&demand, 0.01, 1.0);
+    let best = costs.best(&demand, 0.0, 0.01, 1.0);
     assert_near(best.caching, 0.64, 0.02);
     assert_near(best.read, 0.25, 0.07);
     // The paper's own partition is within a hundredth of the best.
@@ -134,7 +134,7 @@ fn the_algorithm_finds_the_least_of_all_partitions() {
     };
     let costs = CONFIG_1;
     let step = 1.0 / 16.0;
-    let best = costs.best(&demand, step, 0.9);
+    let best = costs.best(&demand, 0.0, step, 0.9);
     let least = hybrid_ns(&costs, &demand, best);
     assert!(best.caching <= 0.9);
     for u in 1..=14 {
@@ -152,7 +152,7 @@ fn nothing_asked_for_needs_no_cache() {
     let none = || HitCurve::new([], 1.0);
     let demand =
         Demand { reads: 0.0, writes: 0.0, read_hits: none(), write_hits: none(), reads_of_write_hits: 0.0 };
-    assert_eq!(CONFIG_1.best(&demand, 0.25, 1.0), Partition { caching: 0.25, read: 0.0 });
+    assert_eq!(CONFIG_1.best(&demand, 0.0, 0.25, 1.0), Partition { caching: 0.25, read: 0.0 });
 }
 
 #[test]
@@ -171,6 +171,30 @@ fn written_through_only_reads_gain_from_the_write_cache() {
         write_hits: zipf(1.4, 220),
         reads_of_write_hits,
     };
-    assert_eq!(through.best(&demand(0.0), 0.01, 1.0).read, 1.0, "no write cache");
-    assert!(through.best(&demand(0.2), 0.01, 1.0).read < 1.0);
+    assert_eq!(through.best(&demand(0.0), 0.0, 0.01, 1.0).read, 1.0, "no write cache");
+    assert!(through.best(&demand(0.2), 0.0, 0.01, 1.0).read < 1.0);
+}
+
+/// Of u′ N_P valid pages GC copies those that no other memory has: as many fewer as are spared, and all where none is.
+#[test]
+fn what_gc_is_spared_lowers_the_valid_pages_of_victims() {
+    let flash = CONFIG_1.flash;
+    let (u, spared) = (0.8, 0.2);
+    let copied = victim_utilisation(u) * 0.75;
+    let expected = (copied * 64.0 * 225e3 + 1.5e6) / ((1.0 - copied) * 64.0) + 300e3;
+    assert_near(flash.write_ns(u, spared), expected, 1e-6);
+    // All that flash holds is elsewhere, too: an erase for each N_P pages.
+    assert_near(flash.write_ns(0.1, 0.5), 1.5e6 / 64.0 + 300e3, 1e-6);
+    let demand = Demand {
+        reads: 0.2,
+        writes: 0.8,
+        read_hits: zipf(1.2, 120),
+        write_hits: zipf(1.4, 220),
+        reads_of_write_hits: 0.2,
+    };
+    let caching = |spared| CONFIG_1.best(&demand, spared, 0.01, 1.0).caching;
+    assert!(
+        caching(0.3) > caching(0.1) && caching(0.1) > caching(0.0),
+        "cheaper GC is worth less spare room"
+    );
 }

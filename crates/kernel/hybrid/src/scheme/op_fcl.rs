@@ -17,6 +17,9 @@ pub enum CostsOf {
     Constants,
     /// The same equations with the mean times of the disk behind the cache.
     OfDisk,
+    /// The same equations with u′ lowered by the share of victims' pages that GC drops since other memories have them. This is not in
+    /// the paper.
+    Spared,
     /// Measured costs of disks and garbage collection, including waiting times. This is not in the paper.
     Measured,
 }
@@ -53,8 +56,9 @@ impl PartitionScheme for OpFclConfig {
     fn divide(&self, period: &Period<'_>) -> Option<Partition> {
         let Period { demand, costs, costs_of_disk, measured, step, caching_max } = *period;
         match self.costs {
-            CostsOf::Constants => Some(costs.best(demand, step, caching_max)),
-            CostsOf::OfDisk => Some(costs_of_disk.best(demand, step, caching_max)),
+            CostsOf::Constants => Some(costs.best(demand, 0.0, step, caching_max)),
+            CostsOf::OfDisk => Some(costs_of_disk.best(demand, 0.0, step, caching_max)),
+            CostsOf::Spared => Some(costs.best(demand, measured.spared, step, caching_max)),
             // Before garbage collection begins, over-provisioned space has no benefit.
             CostsOf::Measured if measured.cleaning.is_unknown() => None,
             CostsOf::Measured => Some(measured.best(&costs.flash, demand, step, caching_max)),
@@ -100,6 +104,7 @@ mod tests {
             destaged_page_ns: 0.0,
             past_the_cache: 0.0,
             cleaning: Cleaning::default(),
+            spared: 0.0,
             writes_wait: true,
             write_policy: WritePolicy::WriteBack,
             disks: 1.0,

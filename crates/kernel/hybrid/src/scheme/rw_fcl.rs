@@ -34,6 +34,6 @@ impl PartitionScheme for RwFclConfig {
 
     fn divide(&self, period: &Period<'_>) -> Option<Partition> {
         let caching = self.caching.as_f64().min(period.caching_max);
-        Some(period.costs.best_within(period.demand, caching, period.step))
+        Some(period.costs.least_within(period.demand, 0.0, caching, period.step).1)
     }
 }

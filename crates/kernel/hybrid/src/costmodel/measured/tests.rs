@@ -27,6 +27,7 @@ fn measured(pages_per_s: f64) -> Measured {
         writes_wait: true,
         write_policy: WritePolicy::WriteBack,
         cleaning: Cleaning::default(),
+        spared: 0.0,
         disks: 1.0,
         dies: 1.0,
     }
@@ -49,8 +50,8 @@ fn the_effective_utilisation_is_the_one_at_which_equation_3_copies_so_much() {
 fn where_nothing_was_measured_cleaning_costs_what_equation_3_says() {
     let (flash, measured) = (CONFIG_1.flash, measured(0.0));
     for u in [0.1, 0.5, 0.9] {
-        let gc_ns = measured.gc_a_page_ns(&flash, u);
-        assert_near(gc_ns + flash.page_program.ns as f64, flash.write_ns(u));
+        let gc_ns = flash.gc_a_page_ns(victim_utilisation(measured.cleaning.at(u)));
+        assert_near(gc_ns + flash.page_program.ns as f64, flash.write_ns(u, 0.0));
     }
 }
 
