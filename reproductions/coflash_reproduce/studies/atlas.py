@@ -314,7 +314,7 @@ def declared(knowledge: str) -> str:
     return next((one.needs for one in named if one.needs), "nothing")
 
 
-UNSTEADY_TOO = "no row of a table is theirs, but for intervals over slices"
+UNSTEADY_TOO = "only in the intervals over slices, for no other row is theirs"
 COLOURS = {
     "more": "#e07000",
     "alike": "#d8d8d8",

@@ -11,7 +11,7 @@ from coflash.demo import find_trace
 from coflash.scenario import Scenario
 from coflash_reproduce.declare import study
 from coflash_reproduce.paper import Case, Experiment, Runs
-from coflash_reproduce.study import AS_IT_IS, asked, four_dies
+from coflash_reproduce.study import WARM, asked, four_dies
 
 NONE, PLAIN, AMONG_COPIES = "none", "1, evict", "1, gc"
 ADAPTIVE, BY_AGE = "adaptive, evict", "by-age, evict"
@@ -44,9 +44,6 @@ HOT_READS = "hot-cold-80"
 """Reads and writes of the same hot pages, most of them reads."""
 
 
-UNSTEADY_TOO = "they begin with the warm-up of `demo`, and the trace runs once"
-
-
 @dataclass(frozen=True)
 class Scale:
     """The size of the experiments."""
@@ -72,9 +69,9 @@ SCALES = {
 def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
     """Return the experiments: a trace and generators by cache size, and two on what shares a block."""
     scale = SCALES[scale_name]
-    demo = Scenario.load("demo")
+    demo = Scenario.load("demo").with_(WARM)
     trace = (str(find_trace()),)
-    small = four_dies(scale.blocks_per_plane).with_(AS_IT_IS)
+    small = four_dies(scale.blocks_per_plane)
     found = [Experiment(PGBENCH, "pgbench (trace)", demo, _cases(scale.cache_mib, "MiB", SCHEMES), trace)]
     for name in scale.generators:
         for reads in scale.read_percent:

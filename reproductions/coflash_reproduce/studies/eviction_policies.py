@@ -12,7 +12,7 @@ from coflash.demo import find_trace
 from coflash.scenario import Scenario
 from coflash_reproduce.declare import study
 from coflash_reproduce.paper import Case, Experiment
-from coflash_reproduce.study import AS_IT_IS, asked, four_dies
+from coflash_reproduce.study import WARM, asked, four_dies
 
 POLICIES = tuple(
     policy.name for family in coflash.policies() if family.key == "cache.policy" for policy in family.policies
@@ -50,8 +50,8 @@ SCALES = {"quick": Scale(64, 100_000, 2), "full": Scale(128, 300_000, 3)}
 def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, ...]:
     """Return the experiments: each workload under every policy, without cooperation and with CDM."""
     scale = SCALES[scale_name]
-    demo = Scenario.load("demo").with_({"endurance.rated_cycles": 3000})
-    small = four_dies(scale.blocks_per_plane).with_({**AS_IT_IS, "endurance.rated_cycles": 3000, "cache.size": "10%"})
+    demo = Scenario.load("demo").with_({**WARM, "endurance.rated_cycles": 3000})
+    small = four_dies(scale.blocks_per_plane).with_({"endurance.rated_cycles": 3000, "cache.size": "10%"})
     generator = {"name": "zipf", "exponent": 0.9}
     found = []
     if scale.with_trace:
