@@ -101,6 +101,12 @@ def _cases(caches: Iterable[float], unit: str, lines: Iterable[str]) -> tuple[Ca
     )
 
 
+def _change(label: str, changes: Iterable[float]) -> Axis:
+    """Return an axis of changes, which has zero and keeps its points off its ends."""
+    found = [0.0, *changes]
+    return Axis(f"{label} against none", "share", low=min(found) - 0.03, high=max(found) + 0.02)
+
+
 def _draw(runs: Runs) -> list[Chart]:
     """Draw the changes on the trace, and beside the generators' middle cache."""
     _, rows = STUDY.queries.rows(
@@ -114,7 +120,7 @@ def _draw(runs: Runs) -> list[Chart]:
     return [
         lines(
             [{"x": row[at], "y": order.index(row[0]), "name": row[2], "part": order.index(row[0])} for row in rows],
-            Axis(f"{label} against none", "share"),
+            _change(label, (row[at] for row in rows)),
             Axis("", ticks=places),
             styles=styles,
             by="weight, stream",
