@@ -31,7 +31,7 @@ def published(name: str) -> tuple[Paper | Study, Path, list[list[str]]]:
 def test_a_published_page_opens_with_what_its_tables_say(name: str) -> None:
     of, page, rows = published(name)
     text = page.read_text("utf-8")
-    steady = re.search(r"By their own notes, [\d,]+ of [\d,]+ runs say nothing of a steady state", text)
+    steady = re.search(r"By their own notes, [\d,]+ of [\d,]+ runs say nothing of a steady state.*?(?=\. \[)", text)
     first = list(opening(of, rows, steady[0] if steady else "", "images"))
     assert text.split("\n\n")[1 : 1 + len(first)] == first
     (image,) = re.findall(r"!\[.*\]\((.*)\)", "\n".join(first))
