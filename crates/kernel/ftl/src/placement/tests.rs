@@ -251,7 +251,7 @@ fn a_score_is_a_class() {
     };
     assert_eq!(chosen("2.9"), ([2, 2], 2));
     assert_eq!(chosen("-1"), ([0, 0], 2));
-    assert_eq!(chosen("log(-1)"), ([0, 0], 2));
+    assert_eq!(chosen("if(writes > 999, 1, log(-1))"), ([0, 0], 2));
     assert_eq!(chosen("99"), ([3, 3], 3));
     assert_eq!(chosen("class"), ([0, 3], 2));
     assert_eq!(chosen("writes + 2 * gc"), ([0, 1], 3));

@@ -207,7 +207,7 @@ const SCORES: [(&str, ScoreTie, BuiltIn); 6] = [
     ("freed * (age + 1) / cost", ScoreTie::FirstSealed, || named("cost-benefit")),
     ("age", ScoreTie::Oldest, || named("fifo")),
     // All scores are NaN, or all are equal.
-    ("log(-pages)", ScoreTie::FirstSealed, || named("fifo")),
+    ("if(pages > 999999, 1, log(-pages))", ScoreTie::FirstSealed, || named("fifo")),
     ("0", ScoreTie::FirstSealed, || named("fifo")),
 ];
 
