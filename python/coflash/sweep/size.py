@@ -45,7 +45,7 @@ _LATE, _MORE_CHANNELS = 1.02, (1, 2, 4, 8)
 _CLOSE, _CHEAPER, _FEW, _PAIRS = 0.02, 0.05, 12, 28
 """The shares of a cost by which a device is looked for, and another scheme; the devices at first, and of a search."""
 _CACHE, _SCHEME = "cache.size", "cooperation.name"
-_POLICY, _POLICIES = "cache.policy", ("s3-fifo", "w-tinylfu")
+_POLICY = "cache.policy"
 _TIER, _TIER_SEGMENTS, _TIER_STEPS = "hybrid.scheme.name", 64, 17
 """The key of the scheme of a flash cache before disks; the segments of the largest one, and its sizes."""
 _PERIODS, _PERIOD = 16, 256
@@ -331,11 +331,12 @@ class _Sizer:
         own = scheme_of({"scenario": self.base.to_dict()})
         if self.cache != _CACHE:
             return [((_TIER, name),) for name in TIERS if name != own]
-        schemes = [
-            one.settings for one in answers.DEVICE if not one.is_step and one.needs in ("", _CACHE) and one.name != own
+        named = [one for one in answers.DEVICE if not one.is_step and one.needs in ("", _CACHE) and one.name != own]
+        # An order of eviction that the drive has is no other choice.
+        given = [
+            one.settings for one in named if not one.settings[1:] or self.base.set([*one.settings[1:]]) != self.base
         ]
-        choices = [*schemes, *(((_POLICY, name),) for name in _POLICIES)]
-        return [choice for choice in choices if not self._point(self.sizes[-1], choice).refused]
+        return [choice for choice in given if not self._point(self.sizes[-1], choice).refused]
 
     def _confirmed(self) -> Sized:
         """Return the cheapest device that meets the goals with all seeds; without one the nearest to them."""

@@ -4,7 +4,7 @@
 the same clock:
 
     CALLS=/tmp/calls coflash explore … --run 'examples/mounted.sh ./program' --json explored.json
-    python examples/calls.py explored.json /tmp/calls
+    python examples/ext4_power_cuts/calls.py explored.json /tmp/calls
 
 tells for each failure the call before each of its requests, and the calls before the power cut whose effect no fsync
 makes durable: data that was written to a file, and names that were made, moved or removed in a directory.
