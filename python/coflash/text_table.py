@@ -27,7 +27,7 @@ _NARROW = 24
 _UNLIMITED = 10**6
 _BARS = "▁▂▃▄▅▆▇█"
 _MARKDOWN = str.maketrans({sign: f"\\{sign}" for sign in "\\|*_`<>[]#~"})
-_LATEX = str.maketrans(json.loads(Path(__file__).with_name("latex.json").read_text("utf-8")))
+_LATEX = Path(__file__).with_name("latex.json")
 """What LaTeX has in place of a sign."""
 
 
@@ -191,7 +191,7 @@ class TextTable:
 
     def document(self, form: Literal["markdown", "latex"]) -> str:
         """Write the table for a document: Markdown, or LaTeX with the rules of `booktabs`."""
-        signs = _MARKDOWN if form == "markdown" else _LATEX
+        signs = _MARKDOWN if form == "markdown" else str.maketrans(json.loads(_LATEX.read_text("utf-8")))
         lines = [
             [text.replace("\n", " ").strip(" ").translate(signs) for text in texts]
             for texts in [self.columns, *([cell.text for cell in row] for row in self.rows if row)]

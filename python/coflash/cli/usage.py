@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import typer
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 
-_RENAMED: Mapping[str, str] = json.loads(Path(__file__).with_name("renamed.json").read_text("utf-8"))
+_RENAMED = Path(__file__).with_name("renamed.json")
 """What stands in place of the options of earlier versions, for the commands that do not have them any more."""
 
 
@@ -23,7 +23,7 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
     """Describe a `UsageError`: the given text, the nearest match, also of all `commands`, and where to look."""
     if number := _number(error):
         return number
-    if new := _RENAMED.get(str(getattr(error, "option_name", ""))):
+    if new := json.loads(_RENAMED.read_text("utf-8")).get(str(getattr(error, "option_name", ""))):
         return f"{error.option_name}: is no option any more; in its place: {new}"
     text = str(error.message if getattr(error, "possibilities", None) else error.format_message()).rstrip(".")
     text = text[:1].lower() + text[1:]

@@ -16,6 +16,7 @@ from coflash.results.result import Result
 from coflash.results.why import OVERWRITES, REMOVABLE, Parts, Why, whole, whys
 from coflash.scenario import Scenario, flat, toml_value
 from coflash.sweep.design import Assignment
+from coflash.sweep.memory import page_bytes
 from coflash.sweep.plan import refusal
 
 _CACHE, _BUFFER, TIER = "cache.size", "host_buffer.size", "hybrid"
@@ -81,9 +82,8 @@ class Answer:
 
     def memory_bytes(self, run: Result) -> int | None:
         """Return the memory that its scheme declares on the device of a run; None where it declares none."""
-        page_bytes, _ = parsed(run.scenario.to_dict()["flash"]["page_size"]) or (1.0, "")
         count: Mapping[str, Any] = {
-            "pages": run.workload["logical_bytes"] // int(page_bytes),
+            "pages": run.workload["logical_bytes"] // page_bytes(run.scenario),
             "slots": getattr(run.metrics.cache, "capacity_pages", 0),
             "": 1,
         }

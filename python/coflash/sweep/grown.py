@@ -16,6 +16,7 @@ from coflash._core import CoflashError
 from coflash.quantity import parsed, show
 from coflash.scenario import Scenario
 from coflash.sweep.finding import say
+from coflash.sweep.memory import page_bytes
 from coflash.table import Table
 from coflash.trace import Options, Paths, head
 from coflash.trace.trace_info import TraceInfo
@@ -50,7 +51,10 @@ class Grown:
         touched, more = show(touched_bytes, "bytes"), _ROOM * (1 + margin) / about.page_bytes
         if not capacity:
             return cls(about, touched, math.ceil(touched_bytes * more))
-        planes, block_bytes = drive.core.sizes()[0] * flash["planes_per_die"], flash["pages_per_block"] * _page(drive)
+        planes, block_bytes = (
+            drive.core.sizes()[0] * flash["planes_per_die"],
+            flash["pages_per_block"] * page_bytes(drive),
+        )
         least = math.ceil(planes * block_bytes * _BLOCKS_MIN / touched_bytes)
         copies = 1 << (least - 1).bit_length()
         room, (whole, unit) = math.ceil(touched_bytes * copies * more), parsed(capacity) or (0.0, "")
@@ -67,10 +71,10 @@ class Grown:
             return drive
         scale = Fraction(1 / self.times).limit_denominator(_FRACTION_MAX)
         part, room = drive.core.scaled(f"{scale.numerator}/{scale.denominator}"), self.room * self.about.page_bytes
-        fills = Scenario(part.exporting(math.ceil(room / _page(drive) / part.sizes()[0])))
+        fills = Scenario(part.exporting(math.ceil(room / page_bytes(drive) / part.sizes()[0])))
         cache, unit = parsed(drive.to_dict()["cache"]["size"]) or (0.0, "")
         # Blocks are whole, so they are somewhat more than that part; a cache is not.
-        cached = min(cache / self.times, room) // _page(drive) * _page(drive)
+        cached = min(cache / self.times, room) // page_bytes(drive) * page_bytes(drive)
         return fills.with_({"cache.size": f"{cached:.0f}B"}) if unit == "bytes" else fills
 
     def written(self, trace: Paths, options: Options, folder: Path) -> Paths:
@@ -95,8 +99,3 @@ class Grown:
         folder.mkdir(parents=True, exist_ok=True)
         Table(columns).write_parquet(file := folder / f"{self.copies}-copies.parquet")
         return file
-
-
-def _page(drive: Scenario) -> float:
-    page_bytes, _ = parsed(drive.to_dict()["flash"]["page_size"]) or (1.0, "")
-    return page_bytes

@@ -23,16 +23,19 @@ def needed_bytes(scenario: Scenario) -> tuple[int, int]:
     values = scenario.to_dict()
     pages, blocks = _size(values["flash"])
     cache, unit = quantity(values["cache"]["size"])
-    page_bytes, _ = quantity(values["flash"]["page_size"])
-    slots = pages * cache // PPB if unit == "ppb" else cache // page_bytes
+    slots = pages * cache // PPB if unit == "ppb" else cache // page_bytes(scenario)
     device = pages * _BYTES_PER_PAGE + blocks * _BYTES_PER_BLOCK
     return device + min(slots, pages) * _BYTES_PER_SLOT + _BYTES_APART, device
 
 
 def flash_bytes(scenario: Scenario) -> int:
     """Return the size of all flash, spare space included."""
-    flash = scenario.to_dict()["flash"]
-    return int(_size(flash)[0] * quantity(flash["page_size"])[0])
+    return _size(scenario.to_dict()["flash"])[0] * page_bytes(scenario)
+
+
+def page_bytes(scenario: Scenario) -> int:
+    """Return the size of a page of flash."""
+    return int(quantity(scenario.to_dict()["flash"]["page_size"])[0])
 
 
 def _size(flash: Mapping[str, Any]) -> tuple[int, int]:

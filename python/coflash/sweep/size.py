@@ -30,7 +30,7 @@ from coflash.sweep.frontier import Frontier, Pair
 from coflash.sweep.generated import traced
 from coflash.sweep.goal import CAPACITY, MARGIN, Condition, apart, condition, goals, number
 from coflash.sweep.grown import Grown
-from coflash.sweep.memory import flash_bytes
+from coflash.sweep.memory import flash_bytes, page_bytes
 from coflash.sweep.plan import Point, refusal
 from coflash.sweep.question import Question, estimates, folder_for
 from coflash.sweep.sized import EXPORTED, PRICES, ROUNDS, SMALLER, SPARE, Sized, Sizing, prices
@@ -155,11 +155,11 @@ class _Sizer:
             made = [one for one in made if not self._point(one).refused] or made[:1]
         else:
             self.question, self.cache = self.question.warmed(), _CACHE
-            page_bytes, _ = parsed(self.base.to_dict()["flash"]["page_size"]) or (1.0, "")
-            made, most = ["0B"], int(room * about.page_bytes // page_bytes)
+            page = page_bytes(self.base)
+            made, most = ["0B"], room * about.page_bytes // page
             pages = accumulate(repeat(1), lambda at, _: at + max(1, at // _FINE))
-            page_bytes *= math.ceil(grown.times)
-            made += [f"{at * int(page_bytes)}B" for at in takewhile(lambda at: at <= most, pages)]
+            page *= math.ceil(grown.times)
+            made += [f"{at * page}B" for at in takewhile(lambda at: at <= most, pages)]
         self.grid = say("given caches" if self.cache in given else "of pages")
         self.sizes = self._ordered(self.cache, given.get(self.cache, made))
         # No cache; of flash before disks the most.

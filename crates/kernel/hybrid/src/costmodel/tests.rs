@@ -102,18 +102,23 @@ fn the_example_of_reads_is_best_near_its_u() {
     assert_near(best.read, 1.0, 0.0);
 }
 
+/// The paper's second example, at some h′.
+fn example_of_both(reads_of_write_hits: f64) -> Demand {
+    Demand {
+        reads: 0.2,
+        writes: 0.8,
+        read_hits: zipf(1.2, 120),
+        write_hits: zipf(1.4, 220),
+        reads_of_write_hits,
+    }
+}
+
 /// The second: reads as before, writes Zipf 1.4 over 220 %, 80 % writes, h′ = 0.2. The paper has u ≈ 0.64, r
 /// ≈ 0.25. It does not give the unit of the popularity ranks; with hundredths of flash u agrees, and r is a
 /// little higher.
 #[test]
 fn the_example_of_both_is_best_near_its_u_and_r() {
-    let demand = Demand {
-        reads: 0.2,
-        writes: 0.8,
-        read_hits: zipf(1.2, 120),
-        write_hits: zipf(1.4, 220),
-        reads_of_write_hits: 0.2,
-    };
+    let demand = example_of_both(0.2);
     let costs = CONFIG_1;
     let best = costs.best(&demand, 0.0, 0.01, 1.0);
     assert_near(best.caching, 0.64, 0.02);
@@ -164,15 +169,8 @@ fn written_through_only_reads_gain_from_the_write_cache() {
         let read = hit_rate * 0.4;
         assert_near(through.write_ns(hit_rate, 0.4, 300e3), (1.0 - read) * both_ns + read * 125e3, 1e-6);
     }
-    let demand = |reads_of_write_hits| Demand {
-        reads: 0.2,
-        writes: 0.8,
-        read_hits: zipf(1.2, 120),
-        write_hits: zipf(1.4, 220),
-        reads_of_write_hits,
-    };
-    assert_eq!(through.best(&demand(0.0), 0.0, 0.01, 1.0).read, 1.0, "no write cache");
-    assert!(through.best(&demand(0.2), 0.0, 0.01, 1.0).read < 1.0);
+    assert_eq!(through.best(&example_of_both(0.0), 0.0, 0.01, 1.0).read, 1.0, "no write cache");
+    assert!(through.best(&example_of_both(0.2), 0.0, 0.01, 1.0).read < 1.0);
 }
 
 /// Of u′ N_P valid pages GC copies those that no other memory has: as many fewer as are spared, and all where none is.
@@ -185,13 +183,7 @@ fn what_gc_is_spared_lowers_the_valid_pages_of_victims() {
     assert_near(flash.write_ns(u, spared), expected, 1e-6);
     // All that flash holds is elsewhere, too: an erase for each N_P pages.
     assert_near(flash.write_ns(0.1, 0.5), 1.5e6 / 64.0 + 300e3, 1e-6);
-    let demand = Demand {
-        reads: 0.2,
-        writes: 0.8,
-        read_hits: zipf(1.2, 120),
-        write_hits: zipf(1.4, 220),
-        reads_of_write_hits: 0.2,
-    };
+    let demand = example_of_both(0.2);
     let caching = |spared| CONFIG_1.best(&demand, spared, 0.01, 1.0).caching;
     assert!(
         caching(0.3) > caching(0.1) && caching(0.1) > caching(0.0),
