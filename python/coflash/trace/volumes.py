@@ -242,8 +242,7 @@ def documents(files: Iterable[str]) -> dict[str, dict[str, Any] | None]:
             if any(remote.path_of(file).iterdir()):
                 mend = f"`coflash fleet {files} --by file` takes each file as a volume"
                 mend += f", `coflash trace split {files} --out DIR` writes those that its records name"
-            msg = f"{file}: is a folder without volumes; {mend}"
-            raise CoflashError(msg)
+            raise CoflashError(f"{file}: is a folder without volumes; {mend}")
         if document is not None and (damaged := _damaged(str(file), document)):
             names = ", ".join(sorted(damaged))
             msg = f"{file}: not as {DOCUMENT} lists it: {names}; `{_command(document)} --out {file}` mends it"
