@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
+from coflash.results.store import Failure
 from coflash.runs import progress
 from coflash.runs.progress import shown
 from coflash.sweep import plan
@@ -75,4 +76,19 @@ def test_the_time_left_is_that_of_all_runs_of_a_question(monkeypatch: pytest.Mon
         "2/2 a · 40 s left for the whole search",
         "2/3 b · 30 s left for the whole search",
         "3/3 c · 25 s left for the whole search",
+    ]
+
+
+def test_a_question_tells_each_reason_of_failures_once() -> None:
+    log, written = console(terminal=False)
+    pace = Pace(10)
+    for reasons in (["2 blocks are too few"] * 3, ["3 blocks are too few"] * 2, ["1 block is too few", "no room"]):
+        with Watch(log, len(reasons), pace) as watch:
+            for reason in reasons:
+                watch.failed(Failure("", "run", reason))
+    assert written.getvalue().splitlines() == [
+        "failed: run: 2 blocks are too few",
+        "failed: 2 more for the same reason",
+        "failed: run: 1 block is too few",
+        "failed: run: no room",
     ]

@@ -162,6 +162,8 @@ class Pace:
 
     runs: int = 0
     ran: int = 0
+    told: set[str] = field(default_factory=set)
+    """The reasons of failures that were said."""
     begun: float = field(default_factory=time.monotonic)
 
     def seconds_left(self, todo: int) -> float | None:

@@ -48,9 +48,9 @@ class Watch:
 
     def __init__(self, console: Console | None, runs: int, pace: Pace | None = None) -> None:
         self.runs, self.from_before, self.redone, self.ran, self.failures = runs, 0, 0, 0, list[Failure]()
-        self.warming, self._told = Warming(0, 0, 0.0), set[str]()
         self._console = console or Console(quiet=True)
-        self._busy, self._pace = 0, pace or Pace()
+        self.warming, self._busy, self._pace = Warming(0, 0, 0.0), 0, pace or Pace()
+        self._told, self._before = self._pace.told, len(self._pace.told)
         self._whole = " for the whole search" if self._pace.runs > 0 else ""
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
@@ -69,8 +69,8 @@ class Watch:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._bar.stop()
-        if (more := len(self.failures) - len(self._told)) > 0:
-            self.say(f"failed: {more} more for the same {'reason' if len(self._told) == 1 else 'reasons'}")
+        if 0 < (reasons := len(self._told) - self._before) < (failed := len(self.failures)):
+            self.say(f"failed: {failed - reasons} more for the same {'reason' if reasons == 1 else 'reasons'}")
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             self.say(say("stopped", settled=self.settled, runs=self.runs))
 

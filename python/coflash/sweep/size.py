@@ -418,4 +418,4 @@ def _read(grown: Grown) -> str:
     span = f" over {show(about.span_ns, 'ns')}" if about.span_ns else ""
     requests = f"{counted(about.requests, 'request')}{span}"
     read = say("read", formats=", ".join(about.formats), requests=requests, touched=grown.touched)
-    return ". ".join([read, *(remark.rstrip(".") for remark in about.remarks)]) + "."
+    return ". ".join([read, *(f"{one[:1].upper()}{one[1:]}".rstrip(".") for one in about.remarks)]) + "."
