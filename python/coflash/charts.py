@@ -45,7 +45,7 @@ DASHES: tuple[Sequence[float], ...] = ((1, 0), (4, 1.6), (1, 1.4), (5, 1.5, 1, 1
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "triangle-right", "triangle-left")
 INK, SOFT = "#333333", "#6f7780"
 _DPI, _POINTS = 300, 72
-_SIZE, _SMALL, _LABEL_LETTERS = 7.0, 6.0, 28
+_SIZE, _SMALL, _LABEL_LETTERS = 8.0, 7.0, 28
 _MARGINS = (44, 40)
 """The room for axes of a chart among several, across and up."""
 _OTHER = {"x": "y", "y": "x", "x2": "y2", "y2": "x2", "xOffset": "yOffset", "yOffset": "xOffset"}

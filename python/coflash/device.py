@@ -236,9 +236,10 @@ def cut(folder: str | os.PathLike[str], seed: int = 0, side: str = "device") -> 
 def explore(
     scenario: Scenario | str | os.PathLike[str] | None,
     folder: str | os.PathLike[str],
-    run: str,
-    check: str,
+    run: str | None = None,
+    check: str | None = None,
     *,
+    state: int | None = None,
     recover: str | None = None,
     size: str | None = None,
     points: int = 100,
@@ -259,8 +260,13 @@ def explore(
     Args:
         scenario: The scenario, if the folder has no device yet.
         folder: The folder of the device.
-        run: The command of the workload, for the shell.
-        check: The command of the check.
+        run: The command of the workload, for the shell. None: the last exploration of the folder goes on, over the runs
+            that it has recorded. States that it has checked count, with their failures, and are not checked again.
+            Then only `folder`, `check`, `state`, `jobs` and `progress` are looked at.
+        check: The command of the check. Where an exploration goes on, None or the same text is its own; by another one
+            all states are checked anew.
+        state: Where an exploration goes on: only make this state again, and check it by the check of the exploration.
+            Its device is kept in `failures` of the folder, or in `states` if it is right.
         recover: The command that recovers from a power cut. It runs on up to 16 states of the workload. What a second
             cut leaves of those that are right is checked, with as many points more, and with each fault.
         size: The capacity of a new device.
@@ -278,22 +284,12 @@ def explore(
 
     Raises:
         CoflashError: The device cannot be made or opened, the workload fails, or the check fails without a power cut.
+            Or no exploration is there that could go on, or the device has changed since.
         KeyboardInterrupt: Control-C was pressed.
     """
     core, jobs = None if scenario is None else Scenario.of(scenario).core, jobs or cores()
-    plan = (run, check, recover, points, runs, atomic, seed, [*faults], timeout_s)
+    plan = (run, check, recover, state, points, runs, atomic, seed, [*faults], timeout_s)
     return Explored.of(_core.device_explore(folder, core, size, plan, jobs, progress))
-
-
-@_on_unix
-def explore_again(folder: str | os.PathLike[str], state: int) -> tuple[Path, Failure | None]:
-    """Make a state of the last exploration again; return the folder of its device, and the failure if it is wrong.
-
-    Raises:
-        CoflashError: There is no such state, or the device has changed since.
-    """
-    wrong = Explored.of(_core.device_explore_again(folder, state)).failures
-    return Path(wrong[0] if wrong else Path(folder, "states", f"{state:06}")), wrong[0] if wrong else None
 
 
 def mark(text: str) -> None:

@@ -114,7 +114,7 @@ def _exhibits(
         if "toml figure" in blocks:
             exhibits.append(_figure(queries, name, toml(blocks["toml figure"])))
         elif table and draw:
-            exhibits.append(Picture(name, draw, table, notes))
+            exhibits.append(Picture(name, draw, table, notes, "shaded = true" in blocks.get("toml cells", "")))
         elif table:
             exhibits.append(Exhibit(name, table, notes))
     return tuple(exhibits)
@@ -191,10 +191,11 @@ def _bars(queries: Queries, values: str, label: str, form: str, stacked: bool = 
     return table, draw
 
 
-def _cells(queries: Queries, values: str, y: str, x: str = "", colours: str = "") -> Draw:
+def _cells(queries: Queries, values: str, y: str, x: str = "", colours: str = "", shaded: bool = False) -> Draw:
     """Return a map: rows of the panel, the place on either axis, and the label and the text of the cell.
 
-    A row may also have the label of the panel's lower axis, in place of `x`.
+    A row may also have the label of the panel's lower axis, in place of `x`. Where cells are shaded a label is a change
+    in percent.
     """
 
     def draw(runs: Runs) -> list[Chart]:
@@ -204,9 +205,13 @@ def _cells(queries: Queries, values: str, y: str, x: str = "", colours: str = ""
             panels.setdefault(panel, {}).setdefault(above, []).append((label, text))
             axes.setdefault(panel, (own[0] if own else x, {}))[1][across] = None
         labels = [cell[0] for rows in panels.values() for row in rows.values() for cell in row]
-        shown = queries.constant(colours) if colours else drawing.colours_of(labels)
+        shown = (
+            drawing.shades(labels) if shaded else queries.constant(colours) if colours else drawing.colours_of(labels)
+        )
         return [
-            drawing.cells([*rows.values()], (axes[panel][0], [*axes[panel][1]]), (y, [*rows]), shown, panel)
+            drawing.cells(
+                [*rows.values()], (axes[panel][0], [*axes[panel][1]]), (y, [*rows]), shown, panel, shaded=shaded
+            )
             for panel, rows in panels.items()
         ]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from coflash import charts, palette
 from coflash.charts import Axis, Chart, Format, Look, Row, picture
@@ -13,6 +15,9 @@ from coflash_reproduce.paper import Experiment, Figure, Line, Picture, Runs
 
 FORMATS: tuple[Format, ...] = ("png", "svg")
 _PANEL_INCHES, _ALONE_INCHES, _BARS_INCHES = (2.7, 2.5), (3.8, 2.5), (7.0, 2.5)
+_SHADED_INCHES, _DARKEST = 2.95, 60.0
+"""The width of a panel of shaded cells beside its labels, and the change in percent that is darkest."""
+_LOOKS = ("color", "fill", "shape", "strokeDash")
 _PAGE_INCHES = 8.2
 """The width into which panels fit side by side."""
 _SPOKEN = re.compile(rb' (?:aria-[\w-]+|role)="[^"]*"')
@@ -44,7 +49,8 @@ def lines_of(runs: Runs, experiment: Experiment, figure: Figure) -> list[Line]:
 def draw(figure: Figure | Picture, runs: Runs) -> dict[Format, bytes]:
     """Draw the figure in each format; the same runs give the same bytes."""
     drawn = figure.draw(runs) if isinstance(figure, Picture) else _panels(figure, runs)
-    columns = max(1, int(_PAGE_INCHES / drawn[0].inches[0]))
+    stacked = isinstance(figure, Picture) and figure.is_column
+    columns = 1 if stacked else max(1, int(_PAGE_INCHES / drawn[0].inches[0]))
     files = {kind: picture(drawn, kind, columns=columns) for kind in FORMATS}
     return {kind: _SPOKEN.sub(b"", file) if kind == "svg" else file for kind, file in files.items()}
 
@@ -106,10 +112,12 @@ def bars(
     inches: tuple[float, float] = _BARS_INCHES,
     title: str = "",
     legend: bool = True,
+    names: Sequence[str] = (),
 ) -> Chart:
     """Draw a group of bars for each name, beside or upon each other, on an axis that begins at 0 or below.
 
-    Bars beside each other have the half-widths of their intervals where these are known, by group and name.
+    Bars beside each other have the half-widths of their intervals where these are known, by group and name. All names
+    of a picture, if they are given, have the same colours in each of its charts.
     """
     rows: list[Row] = [
         {"row": group, "name": name, "from": 0, "to": value}
@@ -120,6 +128,7 @@ def bars(
     return charts.bars(
         charts.stacked(groups) if stacked else rows,
         Axis(label),
+        styles=charts.looks(names) if names else None,
         grouped=not stacked,
         upright=True,
         inches=inches,
@@ -134,8 +143,13 @@ def cells(
     y: tuple[str, Sequence[str]],
     colours: Mapping[str, str],
     title: str,
+    *,
+    shaded: bool = False,
 ) -> Chart:
-    """Draw a panel of cells, a row for each place of y from below: each has the colour of its label, and a text."""
+    """Draw a panel of cells, a row for each place of y from below: each has the colour of its label, and a text.
+
+    Shaded cells say what their colours mean, so that they need no legend; they fit a column of a paper.
+    """
     drawn: list[Row] = [
         {"x": across, "x2": across + 1, "y": up, "y2": up + 1, "name": label, "text": text}
         for up, row in enumerate(rows)
@@ -143,7 +157,37 @@ def cells(
     ]
     axes = (Axis(label, ticks={at + 0.5: place for at, place in enumerate(places)}) for label, places in (x, y))
     styles = {label: Look(colour) for label, colour in colours.items()}
-    return charts.cells(drawn, *axes, styles=styles, inches=_PANEL_INCHES, title=title)
+    if not shaded:
+        return charts.cells(drawn, *axes, styles=styles, inches=_PANEL_INCHES, title=title)
+    chart = charts.cells(drawn, *axes, styles=styles, inches=(_SHADED_INCHES, 0.7 + 0.19 * len(rows)), title=title)
+    below, *texts = chart.layers
+    plain = {"mark": below["mark"] | {"opacity": 1}, "encoding": without_legend(below["encoding"])}
+    return replace(chart, layers=[below | plain, *texts])
+
+
+def shades(changes: Sequence[str]) -> dict[str, str]:
+    """Return colours of changes in percent, light enough for a black text: bluer the less, more orange the more."""
+    found = {}
+    for change in changes:
+        number = float(change.replace("−", "-"))
+        part = min(1.0, abs(number) / _DARKEST)
+        of = (0x5A, 0x94, 0xDC) if number < 0 else (0xF0, 0x90, 0x30)
+        found[change] = "#" + "".join(f"{round(244 - part * (244 - each)):02x}" for each in of)
+    return found
+
+
+def without_legend(encoding: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an encoding whose looks have no legend."""
+    return {key: {**each, "legend": None} if key in _LOOKS else each for key, each in encoding.items()}
+
+
+def named_at_ends(chart: Chart) -> Chart:
+    """Return a chart of lines whose names stand beside their last points, in place of a legend."""
+    layers = [{**layer, "encoding": without_legend(layer["encoding"])} for layer in chart.layers]
+    last = {"data": {"values": [*{row["name"]: row for row in chart.rows}.values()]}}
+    at = layers[-1]["encoding"]
+    text = {"x": at["x"], "y": at["y"], "text": {"field": "name"}, "color": at["color"]}
+    return replace(chart, layers=[*layers, last | {"mark": {"type": "text", "dx": 6}, "encoding": text}])
 
 
 def colours_of(labels: Sequence[str]) -> dict[str, str]:

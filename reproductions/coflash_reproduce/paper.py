@@ -277,6 +277,8 @@ class Picture:
     grid: Callable[[Runs], Grid]
     """Its numbers."""
     notes: Notes = lambda _: ()
+    is_column: bool = False
+    """Whether its charts stand below each other, in a column."""
 
     def shows(self, runs: Runs) -> bool:
         """Return whether there is anything to show."""

@@ -19,9 +19,10 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from coflash._core import quantity
-from coflash.measures.measure import MEASURES
+from coflash.measures.measure import MEASURES, WAF_HOST
 from coflash.quantity import show, show_change
 from coflash.results.database import Results
+from coflash.results.differences import difference
 from coflash.results.estimate import estimate
 from coflash_reproduce.claim import climb, valley
 from coflash_reproduce.paper import Grid, Run, Runs, spread
@@ -81,6 +82,16 @@ def _unsteady(run: Run) -> str:
     return run.unsteady
 
 
+def _half_width(values: list[float]) -> float:
+    return estimate(values).half_width or 0.0
+
+
+def _over_slices(base: Run, run: Run) -> list[float]:
+    found = difference(WAF_HOST, (base.result(),), (run.result(),))
+    between = found.over_slices if found else None
+    return [each / base.read(WAF_HOST) for each in (between.low, between.high)] if between else []
+
+
 SHARED: Mapping[str, Callable[..., Any]] = {
     "shown": _shown,
     "show_change": _shown_change,
@@ -94,18 +105,23 @@ SHARED: Mapping[str, Callable[..., Any]] = {
     "is_open": _is_open,
     "issued": _issued,
     "unsteady": _unsteady,
+    "half_width": _half_width,
+    "over_slices": _over_slices,
 }
 """Functions of all queries.
 
 Numbers as pages show them: `shown` with a unit, `spread` as a mean with its interval, `measured` the same of a measure,
 `written` in a form. `mean_of` is the mean of a list without an error of rounding, `climb` and `valley` are shapes of a
 curve, and `number_of` reads a value of a scenario. `issued` says how the requests of a run are issued, and `is_open`
-whether that is at their times. `unsteady` has the notes by which a run says nothing of a steady state.
+whether that is at their times. `unsteady` has the notes by which a run says nothing of a steady state. `half_width` is
+that of the interval of a mean, 0 if it has none; `over_slices` has the ends of the interval of the change of programs
+a host write from one run to another, over slices of their requests.
 """
 _MACROS = """
 create macro change(number, base) as number / nullif(base, 0) - 1;
 create macro shown_change(number, base) as show_change(change(number, base));
 create macro whole(number) as written(number, ',.0f');
+create macro signed(numbers) as case when mean_of(numbers) > 0 then '+' else '' end || spread(numbers, 'share');
 create macro share(place) as written(place, '.3g') || ' %';
 """
 _TYPES = {"str": "VARCHAR", "float": "DOUBLE", "int": "BIGINT", "bool": "BOOLEAN", "Run": "INTEGER"}

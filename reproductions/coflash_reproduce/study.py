@@ -67,8 +67,6 @@ class Study(Investigation):
 
 WARM: Mapping[str, Any] = {"precondition.until_steady": True, "precondition.through_caches": True}
 """The keys with which a run begins in the steady state of its workload, caches included."""
-AS_IT_IS: Mapping[str, Any] = dict.fromkeys(WARM, False)
-"""Those with which it begins with the warm-up of `demo`."""
 
 
 def four_dies(blocks_per_plane: int) -> Scenario:

@@ -198,5 +198,7 @@ def test_a_result_that_says_nothing_says_so() -> None:
     (said,) = [note for note in part.notes if "% of what the device holds" in note]
     assert part.metrics.erases_blocks > 0 and said in Subject([part]).remarks
     whole = coflash.run(wrote("16KiB"))
-    begins = ("The caches took", "GC erased no", "The host wrote ")
+    begins = ("The caches took", "GC erased no", "The host wrote ", "No workload was given")
     assert whole.metrics.erases_blocks and not any(note.startswith(begins) for note in whole.notes)
+    nothing = coflash.run(whole.scenario.with_(workload={"requests_max": 40}))
+    assert [note for note in nothing.notes if note.startswith("No workload was given: the numbers are of uniform ran")]

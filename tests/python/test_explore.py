@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -328,8 +330,7 @@ def test_recovery_is_cut_again_and_a_log_that_is_cleared_before_it_is_applied_is
         assert f"and again in the recovery of state {failure.recovers}" in failure.story
         (lost,) = failure.lost
         assert (lost.number, lost.offset) == (3, 4096), "of the recovery, the write after the log is cleared"
-        _, again = device.explore_again(folder, failure.state)
-        assert again is not None
+        (again,) = device.explore(None, folder, state=failure.state).failures
         assert again.story.partition(":")[2] == failure.story.partition(":")[2]
 
 
@@ -432,27 +433,75 @@ def test_a_stopped_exploration_tells_what_it_has_found(tmp_path: Path) -> None:
     assert found["is_stopped"]
     assert len(found["failures"]) >= 1
     assert f"interrupted after {found['states']:,} of {found['planned']:,} states" in told
+    assert told.splitlines()[-1] == f"to go on: coflash explore --device {tmp_path}/device"
     assert int(suite_of(tmp_path).attrib["failures"]) >= 1
+
+
+def there(found: device.Explored, folder: Path) -> device.Explored:
+    """The findings with the folders that they have below another one."""
+    failures = [replace(one, folder=str(folder / "failures" / Path(one).name)) for one in found.failures]
+    return replace(found, failures=failures)
+
+
+def test_an_exploration_that_was_stopped_goes_on_to_what_a_whole_one_finds(tmp_path: Path) -> None:
+    folder, states, most = tmp_path / "device", tmp_path / "states", tmp_path / "most"
+    # What fails goes by the number of the state. The last check that is allowed does not end.
+    check = (
+        f"echo $COFLASH_STATE >> {states}; [ $(wc -l < {states}) -lt $(cat {most}) ] || sleep 1000;"
+        " case $COFLASH_STATE in *2) echo lost; exit 1;; *4) echo torn; exit 1;; esac"
+    )
+
+    def explored(place: Path, checks: int, **new: Any) -> device.Explored:
+        most.write_text(str(checks))
+        states.write_text("")
+        go_on = lambda *_: len(states.read_text().split()) < checks  # noqa: E731
+        return device.explore(scenario("none"), place, jobs=1, progress=go_on, **new)
+
+    found = explored(folder, 5, run=recording(WRITE), check=check, recover="true", points=24, seed=2)
+    assert (found.is_stopped, 0 < found.states < found.planned) == (True, True)
+    # The same runs, of which nothing was checked.
+    whole = shutil.copytree(folder, tmp_path / "whole")
+    (whole / "states/verdicts.jsonl").unlink()
+    for checks in (12, 30, 2_000):
+        kept = (folder / "states/verdicts.jsonl").read_text().splitlines()
+        done = {json.loads(line)[0] for line in kept if line.endswith("]")}
+        # As if the process had been killed while it wrote.
+        with (folder / "states/verdicts.jsonl").open("a") as verdicts:
+            verdicts.write("\n[1, [")
+        before, found = found.states, explored(folder, checks)
+        assert not done & {*map(int, states.read_text().split())}
+        assert (found.is_stopped, found.states > before) == (checks < 2_000, True)
+    at_once = explored(whole, 2_000)
+    assert (at_once.is_stopped, len(at_once.failures) > 3) == (False, True)
+    assert there(at_once, folder) == found
+    assert {Path(failure) for failure in found.failures} == {*(folder / "failures").iterdir()}
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    assert explored(copy, 2_000) == there(found, copy), "what it keeps and removes is its own"
+    assert explored(folder, 2_000, check=check) == found
+    assert states.read_text().split() == ["0"], "the disk that lost no power"
+    other = explored(folder, 2_000, check="true")
+    assert (other.planned, other.failed, (folder / "failures").exists()) == (found.planned, 0, False)
 
 
 def test_a_state_is_made_again_alone_and_looked_at(tmp_path: Path) -> None:
     folder = tmp_path / "device"
     found = device.explore(scenario("none"), folder, recording(WRITE), program(CHECK), points=40, seed=3)
     first = found.failures[0]
-    place, again = device.explore_again(folder, first.state)
-    assert again is not None
+    (again,) = device.explore(None, folder, state=first.state).failures
     assert replace(again, count=first.count, story=first.story) == first
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    done = subprocess.run([place / "look.sh"], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run([Path(again) / "look.sh"], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert first.output.strip() in done.stderr
-    assert any(device.explore_again(folder, state)[1] is None for state in range(1, found.states + 1))
+    right = next(n for n in range(1, found.states + 1) if not device.explore(None, folder, state=n).failed)
+    assert (folder / f"states/{right:06}/look.sh").exists()
     with pytest.raises(CoflashError, match=f"state 10000 was asked for; states 1 to {found.states} were explored"):
-        device.explore_again(folder, 10_000)
+        device.explore(None, folder, state=10_000)
     with device.serve(None, folder):
         pass
-    with pytest.raises(CoflashError, match="the device has changed since it was explored"):
-        device.explore_again(folder, first.state)
+    for state in (first.state, None):
+        with pytest.raises(CoflashError, match="the device has changed since it was explored"):
+            device.explore(None, folder, state=state)
 
 
 def test_failures_that_are_alike_are_told_once_with_their_number(tmp_path: Path) -> None:
@@ -489,5 +538,11 @@ def test_the_command_tells_its_findings_in_words_json_junit_and_its_status(tmp_p
     assert suite_of(tmp_path).attrib["failures"] == "0"
     assert coflash(*common, "--run", "exit 1", *places).returncode == 2
     assert suite_of(tmp_path).attrib["errors"] == "1"
-    missing = coflash("explore", "--device", str(tmp_path / "device"))
-    assert (missing.returncode, "--run is missing" in missing.stderr) == (2, True)
+    for given, said in (
+        (["--run", "true"], "check: none was given; a workload needs one"),
+        (["--seed", "3"], "--seed: has no effect without --run: an exploration goes on as it began"),
+        (["--run", "true", "--state", "2"], "--state: has no effect beside --run, which explores anew"),
+        ([], "nothing was explored here to its end"),
+    ):
+        wrong = coflash("explore", "--device", str(tmp_path / "device"), *given)
+        assert (wrong.returncode, said in wrong.stderr) == (2, True), wrong.stderr

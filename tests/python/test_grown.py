@@ -55,7 +55,7 @@ def test_copies_have_each_request_and_each_gap_once_at_addresses_of_their_own_an
 
 
 def test_a_part_of_a_drive_exports_what_the_trace_needs_and_has_its_part_of_spare_space_and_cache(trace: Path) -> None:
-    fitted = Grown.of(info(trace), 0.0, "1TB", DRIVE)
+    fitted = Grown.of(info(trace), 0.0, "1TB", DRIVE, is_timed=True)
     assert fitted.copies == 2 and fitted.room * 4096 * fitted.times == pytest.approx(1e12)
     for spare in ("10%", "28%", "56%"):
         keys = {"flash.exported": "1TB", "ftl.spare.share": spare, "cache.size": f"{100e9:.0f}B"}
@@ -74,7 +74,7 @@ def test_copies_of_a_trace_amplify_as_a_trace_that_is_as_much_larger(
     trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     over = {"cooperation": ["none"], "cache.size": "32GiB", "ftl.spare.share": "14%"}
-    goals = ["waf_host<9", "dwpd>0", "capacity>1TB"]
+    goals = ["waf_host<9", "dwpd>0", "response.mean<1s", "capacity>1TB"]
     larger = hot_and_cold(tmp_path / "larger.csv", times=4)
     one = coflash.size(larger, goals, drive=DRIVE, over=over, out=tmp_path / "one", seeds=1)
     monkeypatch.setattr(grown, "_BLOCKS_MIN", 128)
@@ -87,6 +87,24 @@ def test_copies_of_a_trace_amplify_as_a_trace_that_is_as_much_larger(
     assert one.answer.cost == pytest.approx((32 * 3 + 1e12 / 2**30 * 1.14 * 0.24), rel=0.01), "of the whole drive"
     assert "rests on 931 GiB exported" in one.sentences[2] and "32 GiB cache" in one.sentences[0]
     assert "Scaled to" in one.sentences[3]
+
+
+def test_some_dies_amplify_as_all_where_no_goal_is_of_time(trace: Path, tmp_path: Path) -> None:
+    over = {"cooperation": ["none"], "cache.size": "32GiB", "ftl.spare.share": "14%"}
+    drive, written = DRIVE.with_({"flash.channels": 4}), info(trace).requests
+    goals = ["waf_host<9", "dwpd>0", "capacity>1TB"]
+    some = coflash.size(trace, goals, drive=drive, over=over, out=tmp_path / "some", seeds=1)
+    all_dies = coflash.size(trace, [*goals, "response.mean<1s"], drive=drive, over=over, out=tmp_path / "all", seeds=1)
+    runs = [found.answer.runs[0] for found in (some, all_dies)]
+    assert [run.scenario.to_dict()["flash"]["channels"] for run in runs] == [1, 4]
+    assert [run.metrics.requests // written for run in runs] == [1, 4], "copies"
+    assert "and 1 die of its 4, which amplify writes as all do; no goal is of time" in some.how[0]
+    assert "closed loop): no goal is of time" in some.how[2] and "at the times of the trace" in all_dies.how[2]
+    assert "GiB exported, 4 dies of" in some.sentences[2]
+    for place in range(2):
+        numbers = [found.answer.bounded[place].mean or 0.0 for found in (all_dies, some)]
+        assert numbers[1] == pytest.approx(numbers[0], rel=0.03), "write amplification, and drive writes a day"
+    assert some.answer.cost == pytest.approx(all_dies.answer.cost, rel=0.001)
 
 
 def test_what_cannot_be_grown_says_why(trace: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -36,6 +37,9 @@ STEPS: list[tuple[str, str]] = [
     ("advise demo --trace file.csv", "columns=auto takes"),
     ("size emptydir --goal waf_host<2", "emptydir: is a folder; give a file"),
     ("size zipff --goal waf_host<2", 'did you mean "zipf"?'),
+    ("size --fio jobs.fio --goal waf_host<2", "the job file where the trace would be"),
+    ("tune demo --fio jobs.fio --over seed=1..2", "--trace FILE of sweep, tune and advise"),
+    ("trace convert --fio jobs.fio -o new.parquet", "the job file where the trace would be"),
     ("fleet emptydir --vary cooperation=none", "`coflash trace split TRACE --out emptydir` writes some"),
     ("fleet folder --vary cooperation=none", "`coflash fleet folder/* --by file` takes each file as a volume"),
     ("fleet file.csv --vary cooperation=none --vary cooperation.name=cdm", "cooperation is varied twice"),
@@ -123,3 +127,36 @@ def test_an_error_ends_in_the_next_step(
     for command, inner in re.findall(r"`coflash ([a-z]+)(?: ([a-z]+))?", last):
         group = imported(command)
         assert not hasattr(group, "commands") or inner in group.commands, "there is such a command"
+
+
+JOBS = "[global]\nbs=4k\nsize=4m\n[one]\nrw=randwrite\nnumber_ios=64\n"
+
+PROPOSED = [
+    "size jobs.fio --goal waf_host<2",
+    "trace convert jobs.fio -o new.parquet",
+    "trace info jobs.fio",
+    "run jobs.fio",
+    "advise jobs.fio",
+    "run plain.csv",
+]
+
+
+@pytest.mark.parametrize("line", PROPOSED)
+@pytest.mark.usefixtures("here")
+def test_the_command_that_an_error_proposes_works(
+    line: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("jobs.fio").write_text(JOBS, "utf-8")
+    Path("plain.csv").write_text("time_us,op,offset,size\n0,write,0,4096\n", "utf-8")
+
+    def types(words: list[str]) -> tuple[object, str]:
+        monkeypatch.setattr(sys, "argv", words)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code, capfd.readouterr()[1]
+
+    code, told = types(["coflash", *line.split()])
+    assert code == 2
+    (proposed,) = re.findall(r"`(coflash [^`]+)`", told.splitlines()[-1])
+    code, told = types(shlex.split(proposed.replace("FILE", "jobs.fio")))
+    assert code == 0, told

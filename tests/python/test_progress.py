@@ -9,8 +9,12 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
+from coflash.results.store import Failure
 from coflash.runs import progress
 from coflash.runs.progress import shown
+from coflash.sweep import plan
+from coflash.sweep.plan import Pace, Ran
+from coflash.sweep.progress import Watch
 
 STANDING = SimpleNamespace(monotonic=lambda: 0.0)
 """A clock that stands still."""
@@ -55,3 +59,36 @@ def test_a_run_that_fails_ends_without_its_duration() -> None:
     with pytest.raises(KeyboardInterrupt), shown("none", log):
         raise KeyboardInterrupt
     assert written.getvalue() == ""
+
+
+def test_the_time_left_is_that_of_all_runs_of_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(plan, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    log, written = console(terminal=False)
+    pace = Pace(10, begun=0.0)
+    for labels in (["a"], ["b", "c"]):
+        with Watch(log, len(labels) + 1, pace) as watch:
+            watch.kept()
+            for label in labels:
+                clock[0] += 5
+                watch.done(label, Ran(None))
+    assert written.getvalue().splitlines() == [
+        "2/2 a · 40 s left for the whole search",
+        "2/3 b · 30 s left for the whole search",
+        "3/3 c · 25 s left for the whole search",
+    ]
+
+
+def test_a_question_tells_each_reason_of_failures_once() -> None:
+    log, written = console(terminal=False)
+    pace = Pace(10)
+    for reasons in (["2 blocks are too few"] * 3, ["3 blocks are too few"] * 2, ["1 block is too few", "no room"]):
+        with Watch(log, len(reasons), pace) as watch:
+            for reason in reasons:
+                watch.failed(Failure("", "run", reason))
+    assert written.getvalue().splitlines() == [
+        "failed: run: 2 blocks are too few",
+        "failed: 2 more for the same reason",
+        "failed: run: 1 block is too few",
+        "failed: run: no room",
+    ]

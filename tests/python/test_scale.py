@@ -186,6 +186,17 @@ def test_too_few_blocks_are_refused_with_the_smallest_fraction_that_is_allowed()
         WHOLE.with_({"flash.blocks_per_plane": 32}).scaled("1/2")
 
 
+def test_a_fraction_that_is_far_too_fine_is_refused_at_once_with_the_finest_that_works() -> None:
+    """Fractions one after another would be half a million drives."""
+    drive = WHOLE.with_({"flash.blocks_per_plane": 2**22})
+    with pytest.raises(CoflashError, match=r"leaves 4 of 4194304 .* the nearest that does is 1/\d+$") as refused:
+        drive.scaled("1/1048575")
+    _, _, nearest = str(refused.value).rpartition("/")
+    assert int(nearest) < 2**20 - 1 and drive.scaled(f"1/{nearest}").check()
+    with pytest.raises(CoflashError, match="leaves 15 of"):
+        drive.scaled(f"1/{int(nearest) + 1}")
+
+
 def test_a_skew_that_depends_on_the_space_is_told() -> None:
     told = WHOLE.with_({"workload.synthetic.generator": "fio-zipf"}).scaled("1/3").to_dict()["limits"]
     assert 'The skew of "fio-zipf" is that of the small space' in " ".join(told)

@@ -210,9 +210,20 @@ fn reporting(
     Ok(object(py, &found)?.unbind())
 }
 
-/// The commands of an exploration (of the workload, of the check, of recovery), the numbers of its states and runs, the atomic unit,
-/// the seed, the faults, the limit in seconds.
-type Plan = (String, String, Option<String>, usize, usize, String, u64, Vec<String>, f64);
+/// The commands of an exploration (of the workload, of the check, of recovery), or without a workload that of the last one and perhaps
+/// its only state; the numbers of its states and runs, the atomic unit, the seed, the faults, the limit in seconds.
+type Plan = (
+    Option<String>,
+    Option<String>,
+    Option<String>,
+    Option<usize>,
+    usize,
+    usize,
+    String,
+    u64,
+    Vec<String>,
+    f64,
+);
 
 /// Explore the states of a workload.
 #[pyfunction]
@@ -225,18 +236,17 @@ pub(crate) fn device_explore(
     jobs: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Py<PyAny>> {
-    let (run, check, recover, points, runs, atomic, seed, faults, limit_s) = plan;
+    let (run, check, recover, only, points, runs, atomic, seed, faults, limit_s) = plan;
+    let (folder, scenario) = (Folder::new(&folder), scenario.map(|scenario| &scenario.0));
+    let Some(run) = run else {
+        return reporting(py, progress.as_ref(), |report| explore::again(&folder, only, check, jobs, report));
+    };
+    let check = check.ok_or_else(|| refused("check: none was given; a workload needs one"))?;
     let size = size.map(str::parse).transpose().map_err(|error| refused(format!("size: {error}")))?;
     let atomic = explore::atomic_unit(&atomic).map_err(|error| refused(format!("atomic: {error}")))?;
     let limit = Duration::try_from_secs_f64(limit_s).ok().filter(|limit| !limit.is_zero());
     let limit =
         limit.ok_or_else(|| refused(format!("timeout: {limit_s} was given; seconds above 0 are allowed")))?;
     let plan = Exploration { run, recover, check, points, runs: runs.max(1), atomic, seed, faults, limit };
-    let (folder, scenario) = (Folder::new(&folder), scenario.map(|scenario| &scenario.0));
     reporting(py, progress.as_ref(), |report| explore::explore(&folder, scenario, size, &plan, jobs, report))
-}
-
-#[pyfunction]
-pub(crate) fn device_explore_again(py: Python<'_>, folder: PathBuf, state: usize) -> PyResult<Py<PyAny>> {
-    reporting(py, None, |report| explore::again(&Folder::new(&folder), state, report))
 }

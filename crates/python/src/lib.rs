@@ -402,10 +402,7 @@ mod _core {
 
     #[cfg(unix)]
     #[pymodule_export]
-    use crate::device::{
-        ServedDevice, device_check, device_cut, device_explore, device_explore_again, device_info,
-        device_twin,
-    };
+    use crate::device::{ServedDevice, device_check, device_cut, device_explore, device_info, device_twin};
     #[pymodule_export]
     use crate::external::{Candidates, hook_seconds};
     #[pymodule_export]
@@ -413,7 +410,7 @@ mod _core {
     #[pymodule_export]
     use crate::trace::{
         PyFittedWorkload, PyGenerated, cache_hits, job_files, miss_ratio_curves, trace_head, trace_info,
-        trace_like, trace_rewrite, trace_split, trace_targets,
+        trace_like, trace_rewrite, trace_split,
     };
     #[pymodule_export]
     use crate::{CoflashError, PyRunResult, Scenario, Warm};

@@ -3,7 +3,7 @@
 use crate::{Scenario, Settings, object, observed, refused};
 use coflash_sim::{FittedWorkload, Generated};
 use coflash_trace::TraceOptions;
-use coflash_trace::tools::{head::head, targets};
+use coflash_trace::tools::head::head;
 use coflash_workload::Request;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -188,9 +188,4 @@ pub(crate) fn trace_head<'py>(
 #[pyfunction]
 pub(crate) fn job_files(file: &str) -> PyResult<Vec<String>> {
     coflash_sim::job_files(file).map_err(refused)
-}
-
-#[pyfunction]
-pub(crate) fn trace_targets() -> Vec<&'static str> {
-    targets()
 }

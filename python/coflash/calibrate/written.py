@@ -55,8 +55,7 @@ def write_fitted(
     atomic_write.write_file(image, page.figure(found))
     atomic_write.write_file(about, page.markdown(found, image.name))
     if found.is_refused:
-        msg = f"{results}: the model does not fit this drive; {about} says where; {out} was not written"
-        raise CoflashError(msg)
+        raise CoflashError(f"{results}: the model does not fit this drive; {about} says where; {out} was not written")
     atomic_write.write_file(out, drive_toml(found))
     return [page.verdict(found), f"scenario: {out}, page: {about}"]
 
@@ -64,6 +63,5 @@ def write_fitted(
 def _bytes(text: str) -> float:
     size = parsed(text)
     if size is None or size[1] != "bytes" or size[0] < 2**20:
-        msg = f"--capacity: {text!r} was given; a size of at least 1MiB is allowed, such as 800GB"
-        raise CoflashError(msg)
+        raise CoflashError(f"--capacity: {text!r} was given; a size of at least 1MiB is allowed, such as 800GB")
     return size[0]

@@ -151,6 +151,6 @@ def _completed() -> AbstractContextManager[None]:
 def _refuse(problem: str) -> NoReturn:
     from coflash.terminal import errors
 
-    line = "; ".join(part for part in f"error: {problem}".splitlines() if part.strip())
+    line = "; ".join(filter(None, map(str.strip, f"error: {problem}".splitlines()))).replace(":;", ":")
     errors().print(line, style="red", soft_wrap=True)
     sys.exit(2)

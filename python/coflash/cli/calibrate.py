@@ -38,8 +38,7 @@ def calibrate(
         write_pack(jobs)
         said = [f"read {jobs / SCRIPT}, then run it as root on a drive whose data may be lost"]
     elif results is None:
-        msg = "RESULTS: a CSV or a folder of results is needed; --jobs DIR writes jobs that make one"
-        raise CoflashError(msg)
+        raise CoflashError("RESULTS: a CSV or a folder of results is needed; --jobs DIR writes jobs that make one")
     else:
         said = write_fitted(results, out, capacity, sheet_file, lambda finds: say(f"fit · {finds}", errors()))
     for line in said:

@@ -75,8 +75,7 @@ def check_effect(given: Mapping[str, Any], why: str) -> None:
     """
     for option, value in given.items():
         if value:
-            msg = f"{option}: has no effect {why}"
-            raise CoflashError(msg)
+            raise CoflashError(f"{option}: has no effect {why}")
 
 
 def check_json(file: Path | None) -> None:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
+import shlex
 import signal
 import sys
 import time
 from pathlib import Path
 
 import typer
-from rich.progress import Progress
 
 from coflash import device
 from coflash._core import CoflashError, quantity
 from coflash.cli import console
 from coflash.exploration import Failure, junit
 from coflash.files import atomic_write, kinds
+from coflash.runs.progress import shown
 
 
 def explore(
@@ -37,6 +38,8 @@ def explore(
 ) -> None:
     """Run a workload, and check the states that power cuts may leave; exit status 1 means that one is wrong.
 
+    Without --run the last exploration goes on: what it has checked is not checked again.
+
     Exit status 0 means that no state is wrong. 2 means that nothing was found out: an argument cannot be used, the
     workload fails, or the check fails or cannot run on the device that has lost no power.
 
@@ -44,7 +47,8 @@ def explore(
         folder: `--device DIR` The folder of the device.
         run: `--run COMMAND` The workload, for the shell. A second one recovers from a power cut: it runs on some of the
             states that are right, and is cut again.
-        check: `--check COMMAND` The check, for the shell: a state is wrong if it fails.
+        check: `--check COMMAND` The check, for the shell: a state is wrong if it fails. Without --run all states are
+            checked anew by it, unless it is that of the last exploration, which goes on.
         scenario: `[SCENARIO]` A built-in scenario ('coflash scenario list'), or a TOML file. Default: that of the
             device in DIR.
         size: `--size` The capacity of a new device, such as 64MiB.
@@ -60,34 +64,28 @@ def explore(
         state: `--state N 1..` Only make state N of the last exploration again, and keep it.
     """
     stopped: list[int] = []
-
-    def stop(number: int, _: object) -> None:
-        # What the commands begin ends with them, and what was found is told.
-        stopped.append(128 + number)
-        if state is not None:
-            sys.exit(stopped[0])
-
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, stop)
-    if state is not None:
-        place, failure = device.explore_again(folder, state)
-        console.say(_about(failure) if failure else f"state {state} is right\n  look: {place}/look.sh")
-        raise typer.Exit(int(failure is not None))
-    if not run or check is None:
-        raise CoflashError(f"{'--check' if run else '--run'} is missing: the workload and the check are necessary")
+        # What the commands begin ends with them, and what was found is told.
+        signal.signal(number, lambda number, _: stopped.append(128 + number))
+    run = run or []
     if len(run) > 2:
         raise CoflashError(f"--run: {len(run)} commands were given; a workload, and one that recovers, are allowed")
+    if not run:
+        new = {"SCENARIO": scenario, "--size": size, "--points": points.isdecimal() and points != "100"}
+        new |= {"--atomic": atomic != "512B", "--seed": seed > 0, "--fault": bool(faults), "--timeout": timeout != 600}
+        console.check_effect(new, "without --run: an exploration goes on as it began")
+    else:
+        console.check_effect({"--state": state}, "beside --run, which explores anew")
     console.check_json(json)
     if junit_file is not None:
         atomic_write.check_file(junit_file, kinds.JUNIT)
     chosen = None if scenario is None else console.scenario_with(scenario, assignments)
     begun, (count, until) = time.monotonic(), _budget(points)
-    with Progress(console=console.errors(), transient=True, disable=not console.errors().is_terminal) as bars:
-        bar = bars.add_task("states", total=None)
+    with shown("explore") as show:
 
         def go_on(done: int, states: int, _wrong: int) -> bool:
             nonlocal begun  # the time is that of the checks
-            bars.update(bar, completed=done, total=states or None)
+            show("states" if states else "workload", done / states if states else None, done)
             begun = begun if done else time.monotonic()
             return not stopped and time.monotonic() < begun + until
 
@@ -95,8 +93,9 @@ def explore(
             found = device.explore(
                 chosen,
                 folder,
-                run[0],
+                run[0] if run else None,
                 check,
+                state=state,
                 recover="".join(run[1:]) or None,
                 size=size,
                 points=count,
@@ -111,9 +110,12 @@ def explore(
             if junit_file is not None:
                 atomic_write.write_file(junit_file, junit([("all states", str(error), "")], "error"))
             raise
-    speed = f"{found.states / (time.monotonic() - begun):,.1f} states a second"
-    told = "\n\n".join([f"{found.summary()}\n{speed}", *map(_about, found.failures)])
-    console.say(told, console.errors() if json == console.STANDARD_OUTPUT else console.output())
+    told = [found.summary(), *map(_about, found.failures)]
+    if state is not None and not found.failed:
+        told.append(f"look: {folder}/states/{state:06}/look.sh")
+    elif found.is_stopped and found.planned:
+        told.append(f"to go on: coflash explore --device {shlex.quote(str(folder))}")
+    console.say("\n\n".join(told), console.errors() if json == console.STANDARD_OUTPUT else console.output())
     console.write_json(json, found.to_json())
     if junit_file is not None:
         cut_short = junit([("all states", found.summary(), "")], "error")

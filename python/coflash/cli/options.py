@@ -123,8 +123,7 @@ def assigned(option: str, assignments: list[str] | None, example: str) -> list[t
     for assignment in assignments or []:
         key, equals, value = assignment.partition("=")
         if not equals or not key.strip():
-            msg = f"{option}: '{assignment}' is no assignment; write KEY=VALUE, such as {example}"
-            raise CoflashError(msg)
+            raise CoflashError(f"{option}: '{assignment}' is no assignment; write KEY=VALUE, such as {example}")
         pairs.append((key.strip(), value.strip()))
     return pairs
 

@@ -58,8 +58,7 @@ def sweep(
     given = locals()
     given["design"], *numbers = design.split(":")
     if len(numbers) > 2 or not all(number.isdecimal() for number in numbers):
-        msg = "grid, list, random:20 or lhs:20:7, of 20 points and the seed 7, is allowed"
-        raise CoflashError(f"--design: '{design}' was given; {msg}")
+        raise CoflashError(say("no design", design=design))
     given |= zip(("samples", "design_seed"), map(int, numbers), strict=False)
     _ask(coflash.sweep, given)
 

@@ -77,8 +77,7 @@ def import_(files: list[Path], profile: str | None = None, output_file: Path | N
         typer.echo(line)
     typer.echo(output_file)
     if problem := found.problem:
-        msg = f"{output_file} was written, to be edited: it cannot be run as it stands: {problem}"
-        raise CoflashError(msg)
+        raise CoflashError(f"{output_file} was written, to be edited: it cannot be run as it stands: {problem}")
 
 
 @app.command()
@@ -99,11 +98,9 @@ def init(file: Path = Path("scenario.toml"), start: str | None = None) -> None:
         start: `[SCENARIO]` Begin with this scenario, a built-in one or a TOML file, instead of a small SSD.
     """
     if file.suffix != ".toml":
-        msg = f"{file}: the name of a scenario ends in .toml, such as {file.with_suffix('.toml')}"
-        raise CoflashError(msg)
+        raise CoflashError(f"{file}: the name of a scenario ends in .toml, such as {file.with_suffix('.toml')}")
     if file.exists():
-        msg = f"{file}: is there already; give another name, as in coflash init other.toml"
-        raise CoflashError(msg)
+        raise CoflashError(f"{file}: is there already; give another name, as in coflash init other.toml")
     chosen = (
         Scenario.from_dict({"name": file.stem, **json_text.loads(_START.read_text("utf-8"))})
         if start is None

@@ -24,7 +24,7 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
     if number := _number(error):
         return number
     if new := json.loads(_RENAMED.read_text("utf-8")).get(str(getattr(error, "option_name", ""))):
-        return f"{error.option_name}: is no option any more; in its place: {new}"
+        return f"{error.option_name}: is no option of this command; in its place: {new}"
     text = str(error.message if getattr(error, "possibilities", None) else error.format_message()).rstrip(".")
     text = text[:1].lower() + text[1:]
     text = text.replace(". Did you mean", "; did you mean").replace("Value error, ", "")

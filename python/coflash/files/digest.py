@@ -38,8 +38,7 @@ def check_lasting(places: Iterable[str], why: str) -> None:
     """
     for place in filter(is_there_once, places):
         name = "standard input" if place == "-" else f"{place}, a pipe"
-        msg = f"{name}: it is there only once, and {why}: give a file"
-        raise CoflashError(msg)
+        raise CoflashError(f"{name}: it is there only once, and {why}: give a file")
 
 
 def opened(place: str) -> IO[bytes]:

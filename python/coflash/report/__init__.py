@@ -25,10 +25,9 @@ def check_page(file: Path) -> None:
         CoflashError: It cannot be written, or its name is that of no page.
     """
     if file.suffix.lower() not in (".html", ".htm"):
-        msg = (
+        raise CoflashError(
             f"{file}: a report is a page, whose name ends in .html; --format pdf, svg or png writes figures to a folder"
         )
-        raise CoflashError(msg)
     atomic_write.check_file(file, kinds.REPORT)
 
 

@@ -28,11 +28,10 @@ def page(*, needs_kernel: bool = True) -> str:
     for file in whole if needs_kernel else (*whole, *(file.with_name("records.html") for file in whole)):
         if file.is_file():
             return file.read_text("utf-8")
-    msg = (
+    raise CoflashError(
         f"the laboratory's page is neither in this package nor in {BUILT.parent}: make lab builds it in a source tree"
         + ("" if needs_kernel else ", and needs nothing but npm for what only shows records")
     )
-    raise CoflashError(msg)
 
 
 def server(port: int = 0) -> ThreadingHTTPServer:

@@ -400,8 +400,7 @@ def results_at(folders: Sequence[Path]) -> Results:
 def check_table(file: Path) -> None:
     """Raise errors of `export_table` before the work instead of after it."""
     if file.suffix not in _EXPORTS:
-        msg = f"{file}: a name that ends in {', '.join(_EXPORTS)} is allowed"
-        raise CoflashError(msg)
+        raise CoflashError(f"{file}: a name that ends in {', '.join(_EXPORTS)} is allowed")
     atomic_write.check_file(file, kinds.TABLE)
 
 

@@ -9,11 +9,16 @@ from typing import Any
 _NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 _NAMED = 3
 _NOT_OF_A_DEVICE_IN_USE = "write amplification, drive writes a day and tails tell nothing of a device in use"
+_WORKLOADS = ("trace", "synthetic", "preset", "disksim", "fio", "like", "phases", "tenants")
 
 
 def checks(document: Mapping[str, Any]) -> tuple[str, ...]:
     """Say where the numbers of a result tell nothing; of several reasons the first, from which the others follow."""
     metrics, scenario, exported = document["metrics"], document["scenario"], document["workload"].get("logical_bytes")
+    if not any(map(scenario.get("workload", {"trace": True}).get, _WORKLOADS)):
+        return (
+            "No workload was given: the numbers are of uniform random writes, and tell nothing of other workloads.",
+        )
     if scenario.get("hybrid") or not metrics.get("host_writes_pages"):
         return ()
     if not metrics["ftl_writes_pages"]:

@@ -94,4 +94,4 @@ class _Requests(ProgressColumn):
 
 
 def _unit(phase: str) -> str:
-    return "pages" if phase == "precondition" else "requests"
+    return {"precondition": "pages", "states": "states"}.get(phase, "requests")

@@ -30,7 +30,7 @@ from coflash.sweep.driver import work
 from coflash.sweep.engine import On, Place
 from coflash.sweep.engines import open_engine
 from coflash.sweep.finding import Finding, say
-from coflash.sweep.plan import Plan, Point, sharing
+from coflash.sweep.plan import Pace, Plan, Point, sharing
 from coflash.table import Table
 from coflash.terminal import errors
 from coflash.text_table import TextTable
@@ -237,8 +237,8 @@ def sweep(
     return swept(planned, store_at(out), place, errors() if progress else None)
 
 
-def swept(planned: Plan, store: Store, place: Place, console: Console | None, *, may_fail: bool = False) -> Sweep:
-    """Run a plan.
+def swept(planned: Plan, store: Store, place: Place, console: Console | None, pace: Pace | None = None) -> Sweep:
+    """Run a plan; with a pace one of a question, whose runs may fail.
 
     Raises:
         CoflashError: The engine cannot be used, a result cannot be stored, or all runs failed and may not.
@@ -249,7 +249,7 @@ def swept(planned: Plan, store: Store, place: Place, console: Console | None, *,
     store.check()
     jobs = planned.jobs()
     refused = [point for point in planned.points if point.refused]
-    with Watch(console, len(jobs) + len(refused)) as watch:
+    with Watch(console, len(jobs) + len(refused), pace) as watch:
         for point in refused:
             watch.refused(point)
         missing = sharing([job for job in jobs if job.key not in store])
@@ -261,7 +261,7 @@ def swept(planned: Plan, store: Store, place: Place, console: Console | None, *,
             with open_engine(place) as opened:
                 for _ in work(iter(missing), opened, store, watch):
                     pass
-    if jobs and len(watch.failures) == watch.runs and not may_fail:
+    if jobs and len(watch.failures) == watch.runs and not pace:
         raise CoflashError(f"all {watch.runs} runs failed: {'see above' if console else watch.failures[0].error}")
     return Sweep(store.place, planned.points, tuple(watch.failures), watch.from_before, watch.warming, watch.redone)
 

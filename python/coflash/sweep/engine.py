@@ -9,6 +9,7 @@ from typing import Protocol
 
 from coflash._core import CoflashError
 from coflash.runs.inputs import Input
+from coflash.sweep.finding import say
 from coflash.sweep.plan import Job, Ran
 
 On = int | str | None
@@ -47,8 +48,7 @@ class Place:
 
     def __post_init__(self) -> None:
         if self.is_here and not (self.on is None or (str(self.on).isdecimal() and int(self.on))):
-            msg = f"on: {self.on!r} was given; a number of parallel runs on this machine (at least 1), or the address "
-            raise CoflashError(f"{msg}of a Dask scheduler, such as tcp://head:8786, is allowed")
+            raise CoflashError(say("no engine", on=repr(self.on)))
 
     @property
     def is_here(self) -> bool:

@@ -16,6 +16,7 @@ from coflash.machine import available_bytes
 from coflash.runs.inputs import Input
 from coflash.sweep.devices import Devices
 from coflash.sweep.engine import Place
+from coflash.sweep.finding import say
 from coflash.sweep.plan import Job, Ran, execute
 
 _SECONDS_TO_CONNECT = 30
@@ -45,8 +46,7 @@ class DaskEngine:
     def __init__(self, client: Any) -> None:
         workers = client.scheduler_info(n_workers=-1)["workers"].values()
         if not workers:
-            msg = f"the Dask scheduler at {client.scheduler.address} has no workers; start some: dask worker ADDRESS"
-            raise CoflashError(msg)
+            raise CoflashError(say("no workers", address=client.scheduler.address))
         limits = [worker["memory_limit"] or available_bytes() for worker in workers]
         self.workers = sum(worker["nthreads"] for worker in workers)
         self.slots = 2 * self.workers
@@ -68,8 +68,7 @@ def opened(place: Place) -> Iterator[DaskEngine]:
     try:
         client = distributed.Client(place.on, timeout=_SECONDS_TO_CONNECT)
     except (OSError, ValueError) as error:
-        msg = f"on: no Dask scheduler answers at {place.on}: {error}; `dask scheduler` starts one"
-        raise CoflashError(msg) from error
+        raise CoflashError(say("no scheduler", address=place.on, error=error)) from error
     try:
         plugin = ShippedInputs(place.inputs)
         if plugin.files:

@@ -339,8 +339,7 @@ def fleet(
     assignments = points_of(vary, "grid", 0, 0)
     least = _least_pages(base, assignments)
     if twice := next((file for file in files if files.count(file) > 1), None):
-        msg = f"fleet: {twice} was given twice; each file is allowed once"
-        raise CoflashError(msg)
+        raise CoflashError(f"fleet: {twice} was given twice; each file is allowed once")
     store = store_at(out)
     folders = documents(files)
     how: Options = {}  # of files that are taken as they are
@@ -358,12 +357,10 @@ def fleet(
     writers = [one for one in found if one.written_bytes]
     if not writers:
         none = f"none of {counted(len(found), 'volume')} writes"
-        msg = f"fleet: {none}: there is nothing for GC to do; `coflash trace info` shows what a trace has"
-        raise CoflashError(msg)
+        raise CoflashError(f"fleet: {none}: there is nothing for GC to do; `coflash trace info` shows what a trace has")
     names = [one.name for one in writers]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        msg = f'fleet: two volumes have the name "{twice}": split the files apart, or rename one'
-        raise CoflashError(msg)
+        raise CoflashError(f'fleet: two volumes have the name "{twice}": split the files apart, or rename one')
     needed = _needed_pages(base, assignments, writers, how)
     rows = []
     for one in writers:

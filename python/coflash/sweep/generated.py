@@ -20,8 +20,7 @@ def traced(trace: Paths, folder: Path, requests: int | None, space: str | None) 
     name = named(found[0])
     if len(found) > 1 or "/" in name or Path(name).suffix or Path(name).exists():
         if requests or space:
-            msg = "size: requests and space are those of a workload that is generated; a trace has its own"
-            raise CoflashError(msg)
+            raise CoflashError(say("its own requests"))
         return trace, []
     count, within = requests or _REQUESTS, space or _SPACE
     file = folder / f"{name}-{count}-{within}.parquet"

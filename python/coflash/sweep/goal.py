@@ -78,10 +78,9 @@ def number(name: str) -> Number:
         return _cost(name.removeprefix(COST))
     if name == FLASH or name in _numeric_keys():
         return _key(name)
-    if near := difflib.get_close_matches(name, [*_numeric_keys(), FLASH], 1, 0.85):
-        msg = f'no measure or key "{name}"; did you mean "{near[0]}"?'
-        if name not in map(short, metric_names()):
-            raise CoflashError(msg)
+    near = difflib.get_close_matches(name, [*_numeric_keys(), FLASH], 1, 0.85)
+    if near and name not in map(short, metric_names()):
+        raise CoflashError(f'no measure or key "{name}"; did you mean "{near[0]}"?')
     measure = named(name)
     return Number(measure.path, measure, lambda runs, _: measure.read(runs[0]))
 
@@ -121,10 +120,8 @@ def _cost(text: str) -> Number:
         of = number(name)
         worth = worths().get(per) if per else {"bytes": _GIB}.get(of.measure.unit, 1.0)
         if worth is None or (per and number_in(f"1{per}") != (worth, of.measure.unit)):
-            msg = f"cost: $/{per} was given; {name} has a price in $/GiB" + (
-                "" if of.measure.unit == "bytes" else " not"
-            )
-            raise CoflashError(msg)
+            end = "" if of.measure.unit == "bytes" else " not"
+            raise CoflashError(f"cost: $/{per} was given; {name} has a price in $/GiB{end}")
         terms.append((of, float(price) / worth))
 
     def value(runs: Sequence[Metrics], scenario: Scenario) -> float | None:
@@ -211,8 +208,7 @@ def condition(text: str, cost: str | None = None, margin: float = 0.0) -> Condit
     called = short(measure.path) if not of.is_known_before else measure.path
     worse, other = ("more", ">") if "<" in sign else ("less", "<")
     if not of.is_known_before and measure.better == worse:
-        msg = f"bound {text!r}: of {called} {worse} is better; {called}{other}{given} is allowed"
-        raise CoflashError(msg)
+        raise CoflashError(f"bound {text!r}: of {called} {worse} is better; {called}{other}{given} is allowed")
     if not math.isfinite(value[0]):
         raise CoflashError(f"bound {text!r}: a finite number is allowed, such as {called}{sign[0]}2.5")
     bound = value[0] * (1 + margin * (measure.path in _WRITTEN))

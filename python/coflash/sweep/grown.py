@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from coflash._core import CoflashError
-from coflash.quantity import parsed, show
+from coflash.quantity import counted, parsed, show
 from coflash.scenario import Scenario
 from coflash.sweep.finding import say
 from coflash.sweep.memory import page_bytes
@@ -38,11 +38,13 @@ class Grown:
     copies: int = 1
     times: float = 1.0
     """The pages of the drive for which one of the part stands."""
+    dies: int = 0
+    """The dies that run, if these are not all: each has its share of the requests, and the same write amplification."""
     how: Sequence[str] = ()
 
     @classmethod
-    def of(cls, about: TraceInfo, margin: float, capacity: str, drive: Scenario) -> Grown:
-        """Grow a trace to the capacity of a drive, if one is given.
+    def of(cls, about: TraceInfo, margin: float, capacity: str, drive: Scenario, *, is_timed: bool) -> Grown:
+        """Grow a trace to the capacity of a drive, if one is given; of times all dies must tell.
 
         Raises:
             CoflashError: It touches more than that, or the copies would be too long.
@@ -51,26 +53,26 @@ class Grown:
         touched, more = show(touched_bytes, "bytes"), _ROOM * (1 + margin) / about.page_bytes
         if not capacity:
             return cls(about, touched, math.ceil(touched_bytes * more))
-        planes, block_bytes = (
-            drive.core.sizes()[0] * flash["planes_per_die"],
-            flash["pages_per_block"] * page_bytes(drive),
-        )
-        least = math.ceil(planes * block_bytes * _BLOCKS_MIN / touched_bytes)
-        copies = 1 << (least - 1).bit_length()
+        whole_drive, die = drive.core.sizes()[0], flash["planes_per_die"] * flash["pages_per_block"] * page_bytes(drive)
+        dies = whole_drive if is_timed else max(1, min(whole_drive, touched_bytes // (die * _BLOCKS_MIN)))
+        copies = math.ceil(dies * die * _BLOCKS_MIN / touched_bytes)
         room, (whole, unit) = math.ceil(touched_bytes * copies * more), parsed(capacity) or (0.0, "")
         times = whole * (1 + margin) / about.page_bytes / room
         if unit != "bytes" or times < 1 or copies * about.requests > _REQUESTS_MAX:
             raise CoflashError(say("not grown", touched=touched, capacity=capacity, copies=copies, most=_REQUESTS_MAX))
         said = say("copies", copies=copies) if copies > 1 else ""
-        how = [say("grown", capacity=capacity, touched=touched, times=times, copies=said)]
-        return cls(about, touched, room, copies, times, how)
+        some = say("some dies", dies=counted(dies, "die"), of=whole_drive) if dies < whole_drive else say("all dies")
+        how = [say("grown", capacity=capacity, touched=touched, times=times, copies=said, rate=some)]
+        return cls(about, touched, room, copies, times, dies % whole_drive, how)
 
     def part(self, drive: Scenario) -> Scenario:
         """Return the part of a drive that the trace fills, which exports as much under any spare space."""
         if not self.how:
             return drive
-        scale = Fraction(1 / self.times).limit_denominator(_FRACTION_MAX)
-        part, room = drive.core.scaled(f"{scale.numerator}/{scale.denominator}"), self.room * self.about.page_bytes
+        (all_dies, *_), room = drive.core.sizes(), self.room * self.about.page_bytes
+        scale = Fraction(all_dies / (self.dies or all_dies) / self.times).limit_denominator(_FRACTION_MAX)
+        part = drive.core.scaled(f"{scale.numerator}/{scale.denominator}")
+        part = part.of_dies(self.dies) if self.dies else part
         fills = Scenario(part.exporting(math.ceil(room / page_bytes(drive) / part.sizes()[0])))
         cache, unit = parsed(drive.to_dict()["cache"]["size"]) or (0.0, "")
         # Blocks are whole, so they are somewhat more than that part; a cache is not.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from coflash._core import REVISION, CoflashError
@@ -21,6 +22,7 @@ from coflash.runs.run import simulate
 from coflash.scenario import Scenario, flat, text_of
 from coflash.sweep.design import POINTS_MAX, Assignment
 from coflash.sweep.devices import Devices, Sharing
+from coflash.sweep.finding import say
 from coflash.sweep.memory import needed_bytes
 from coflash.trace import Progress
 
@@ -154,6 +156,22 @@ class Point:
         return " ".join(f"{key}={value}" for key, value in self.values.items())
 
 
+@dataclass
+class Pace:
+    """The runs so far, and about as many as there will be, if that is known."""
+
+    runs: int = 0
+    ran: int = 0
+    told: set[str] = field(default_factory=set)
+    """The reasons of failures that were said."""
+    begun: float = field(default_factory=time.monotonic)
+
+    def seconds_left(self, todo: int) -> float | None:
+        """Return the time that the others take, `todo` at least; None before the first run ends."""
+        left = max(todo, self.runs - self.ran)
+        return (time.monotonic() - self.begun) / self.ran * left if self.ran else None
+
+
 @dataclass(frozen=True)
 class Plan:
     """All points of a sweep."""
@@ -216,8 +234,7 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
     local = [file.local(shipped=shipped) for file in job.inputs]
     key = own_key(job.scenario.to_dict()["workload"])
     if shipped and key == "fio" and len(local) > 1:
-        msg = f"{job.inputs[0].source}: it includes files, which are not found on another machine: give one file"
-        raise CoflashError(msg)
+        raise CoflashError(say("jobs elsewhere", file=job.inputs[0].source))
     lent, told = None, list[str]()
     # A device may be preconditioned by the writes of the workload.
     whole = reading(job.scenario, local) if key else job.scenario.replaying(local)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
 from rich.console import Console
@@ -12,7 +11,7 @@ from rich.text import Text
 from coflash.quantity import counted
 from coflash.results.store import Failure
 from coflash.sweep.finding import say
-from coflash.sweep.plan import Point, Ran, alike
+from coflash.sweep.plan import Pace, Point, Ran, alike
 
 
 class Warming(NamedTuple):
@@ -44,14 +43,15 @@ class Watch:
     Args:
         console: The console to show it on; None for no display.
         runs: The number of all runs.
+        pace: The pace of a question of which these are some runs.
     """
 
-    def __init__(self, console: Console | None, runs: int) -> None:
+    def __init__(self, console: Console | None, runs: int, pace: Pace | None = None) -> None:
         self.runs, self.from_before, self.redone, self.ran, self.failures = runs, 0, 0, 0, list[Failure]()
-        self.warming, self._told = Warming(0, 0, 0.0), set[str]()
         self._console = console or Console(quiet=True)
-        self._busy = 0
-        self._start = time.monotonic()
+        self.warming, self._busy, self._pace = Warming(0, 0, 0.0), 0, pace or Pace()
+        self._told, self._before = self._pace.told, len(self._pace.told)
+        self._whole = " for the whole search" if self._pace.runs > 0 else ""
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
@@ -69,29 +69,20 @@ class Watch:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._bar.stop()
-        if (more := len(self.failures) - len(self._told)) > 0:
-            self.say(f"failed: {more} more for the same {'reason' if len(self._told) == 1 else 'reasons'}")
+        if 0 < (reasons := len(self._told) - self._before) < (failed := len(self.failures)):
+            self.say(f"failed: {failed - reasons} more for the same {'reason' if reasons == 1 else 'reasons'}")
         if kind is not None and issubclass(kind, KeyboardInterrupt):
-            self.say(
-                f"stopped: {self.settled} of {self.runs} runs are done and kept; the same command again does the rest"
-            )
+            self.say(say("stopped", settled=self.settled, runs=self.runs))
 
     @property
     def settled(self) -> int:
         """The number of finished runs, those of earlier sweeps included."""
         return self.from_before + self.ran
 
-    @property
-    def seconds_left(self) -> float | None:
-        """The remaining time at the pace so far; None before the first run ends."""
-        if not self.ran:
-            return None
-        todo = self.runs - self.settled - len(self.failures)
-        return (time.monotonic() - self._start) / self.ran * todo
-
     def kept(self, runs: int = 1) -> None:
         """Count runs of an earlier sweep."""
         self.from_before += runs
+        self._pace.runs -= runs
         self._show()
 
     def outdated(self, runs: int) -> None:
@@ -109,6 +100,7 @@ class Watch:
     def done(self, label: str, ran: Ran) -> None:
         """Count a finished run."""
         self.ran += 1
+        self._pace.ran += 1
         self.warming = self.warming.with_run(ran)
         for sentence in ran.told:
             self.say(f"{label}: {sentence}")
@@ -138,8 +130,8 @@ class Watch:
         return f"{self.settled + len(self.failures)}/{self.runs}{failed}"
 
     def _left(self) -> str:
-        seconds = self.seconds_left
-        return "" if not seconds else f" · {span(seconds)} left"
+        seconds = self._pace.seconds_left(self.runs - self.settled - len(self.failures))
+        return "" if not seconds else f" · {span(seconds)} left{self._whole}"
 
     def say(self, line: str) -> None:
         """Show a line above the bar."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from coflash._core import CoflashError
@@ -21,8 +21,9 @@ from coflash.scenario import Scenario
 from coflash.sweep import swept
 from coflash.sweep.design import Assignment
 from coflash.sweep.engine import On, Place
+from coflash.sweep.finding import say
 from coflash.sweep.goal import Condition, Goal
-from coflash.sweep.plan import Part, Plan, Point
+from coflash.sweep.plan import Pace, Part, Plan, Point
 from coflash.terminal import errors
 from coflash.trace import Paths
 
@@ -40,6 +41,7 @@ class Question:
     on: On = None
     console: Console | None = None
     part: Part | None = None
+    pace: Pace = field(default_factory=Pace)
 
     @classmethod
     def of(cls, scenario: Scenario, trace: Paths, store: FolderStore, on: On, progress: bool) -> Question:
@@ -65,7 +67,7 @@ class Question:
     def ran(self, points: Sequence[Point]) -> list[tuple[Result, ...] | str]:
         """Run points; return of each its runs by seed, or the reason why it has none."""
         made = tuple(point for point in points if not point.refused)
-        done = swept(Plan(made), self.store, self.place, self.console, may_fail=True)
+        done = swept(Plan(made), self.store, self.place, self.console, self.pace)
         failed = {failure.run: failure.error for failure in done.failures}
 
         def runs(point: Point) -> tuple[Result, ...] | str:
@@ -84,8 +86,7 @@ def folder_for(out: str | os.PathLike[str]) -> FolderStore:
     """
     store = store_at(out)
     if not isinstance(store, FolderStore):
-        msg = f"out: {store.place} was given; the course of a search is a file that grows, so only a folder is allowed"
-        raise CoflashError(msg)
+        raise CoflashError(say("no folder", place=store.place))
     return store
 
 

@@ -28,7 +28,7 @@ from coflash.sweep.engine import On
 from coflash.sweep.finding import say
 from coflash.sweep.frontier import Frontier, Pair
 from coflash.sweep.generated import traced
-from coflash.sweep.goal import CAPACITY, MARGIN, Condition, apart, condition, goals, number
+from coflash.sweep.goal import CAPACITY, COST, MARGIN, Condition, apart, condition, goals, number
 from coflash.sweep.grown import Grown
 from coflash.sweep.memory import flash_bytes, page_bytes
 from coflash.sweep.plan import Point, refusal
@@ -44,6 +44,8 @@ _FINE = 100
 _LATE, _MORE_CHANNELS = 1.02, (1, 2, 4, 8)
 _CLOSE, _CHEAPER, _FEW, _PAIRS = 0.02, 0.05, 12, 28
 """The shares of a cost by which a device is looked for, and another scheme; the devices at first, and of a search."""
+_RUNS_OF_SEED = 15
+"""About the runs with each seed: of the answer, its neighbours and its explanation."""
 _CACHE, _SCHEME = "cache.size", "cooperation.name"
 _POLICY = "cache.policy"
 _TIER, _TIER_SEGMENTS, _TIER_STEPS = "hybrid.scheme.name", 64, 17
@@ -52,6 +54,8 @@ _PERIODS, _PERIOD = 16, 256
 """The periods of such a cache in a trace, and the least requests of one."""
 _OF_A_PART = (LIFE, MEASURES["endurance.tbw_bytes"])
 """The measures of the part of a drive that runs, where those of the drive are larger."""
+_UNTIMED = {COST, WAF_HOST.path, "waf_ftl", "cache.hit_ratio", "endurance.drive_writes_per_day"}
+"""The measures of which some dies tell as much as all."""
 _SHADOWS = ("ggc", "separation", "delay", "zgc", "hgc", "dgc", "sgc")
 """The schemes whose part is the host's write buffer."""
 
@@ -100,8 +104,7 @@ def size(
     margin = float(more or 0) / 100
     bounds = tuple(condition(text, cost, margin) for text in texts)
     if not bounds or not number(f"cost {cost}").is_known_before:
-        msg = f"size: a goal is needed, such as waf_host<2.5, and a cost of keys alone, such as {PRICES}"
-        raise CoflashError(msg)
+        raise CoflashError(f"size: a goal is needed, such as waf_host<2.5, and a cost of keys alone, such as {PRICES}")
     if capacity and (short := next((one.text for one in bounds if one.measure in _OF_A_PART), "")):
         raise CoflashError(say("of a part", goal=short))
     store = folder_for(out)
@@ -114,9 +117,11 @@ def size(
     kept = {key: one for key, one in given["workload"]["trace_options"].items() if isinstance(one, str)}
     about = info(trace, kept, page=given["ftl"].get("indirection_unit") or "4KiB")
     if not about.footprint_pages or not about.write.requests:
-        msg = "size: the trace writes nothing, or its addresses are too far apart to count: see coflash trace info"
-        raise CoflashError(msg)
-    grown = Grown.of(about, margin, capacity, scenario)
+        raise CoflashError(say("writes nothing"))
+    timed = any(one.measure.path not in _UNTIMED for one in bounds)
+    grown = Grown.of(about, margin, capacity, scenario, is_timed=timed)
+    if question.console and grown.how:
+        question.console.print(*grown.how, soft_wrap=True)
     if grown.copies > 1:
         trace, scenario = grown.written(trace, kept, store.path), scenario.with_({"workload.trace_options": None})
         question = Question.of(scenario, trace, store, on, progress)
@@ -192,6 +197,8 @@ class _Sizer:
 
     def run(self, how: Sequence[str]) -> Sizing:
         self._check_size()
+        self.others = [] if self.axes else self._other_choices()
+        self.question.pace.runs = _PAIRS + len(self.others) + _RUNS_OF_SEED * self.seeds
         how = (*how, _read(self.grown), self._in_time(), self._searched())
         spares = _ends(self.spares[self.refused :])
         tried = say("tried", devices=counted(len(self.tried), "device"), grid=self.grid, spares=spares)
@@ -206,8 +213,9 @@ class _Sizer:
             for measure in (WAF_HOST, *(goal.measure for goal in self.goals if goal.measure.path in MEASURES))
         }
         ends = ("more",) if self.refused else ("less", "more")
-        found = (best, tried, devices, self._later(best), steps, ends, variants, explained, self.prices)
-        return Sizing(self.question.store.path, self.goals, how, *found, self.grown.times).write()
+        known = (self._later(best), steps, ends, variants, explained, self.prices)
+        drive = (self.grown.times, self.base.core.sizes()[0])
+        return Sizing(self.question.store.path, self.goals, how, best, tried, devices, *known, *drive).write()
 
     def _later(self, best: Sized) -> tuple[Sized, ...]:
         """Return a device under the first seed, over one round of the trace and over several; nothing if that fails."""
@@ -251,7 +259,7 @@ class _Sizer:
     def _in_time(self) -> str:
         """Replay at the trace's times if a device without a cache keeps up with them, or else in a closed loop."""
         begin, channels = self.question, self.base.to_dict()["flash"]["channels"]
-        span_ns = (self.grown.about.span_ns or 0) * self.grown.copies
+        span_ns = 0 if self.grown.dies else (self.grown.about.span_ns or 0) * self.grown.copies
         replay, repeat = self.base.to_dict()["replay"], self.base.to_dict()["workload"].get("repeat", 1)
         for factor in (_MORE_CHANNELS if self.base.name == DEVICE else (1,)) if span_ns else ():
             self.question = begin
@@ -261,42 +269,44 @@ class _Sizer:
                 return say("at times", more=say("channels", channels=factor * channels) if factor > 1 else "")
         self.question = begin
         self._change({"replay.mode": "closed", "replay.time_scale": 1})
+        reason = say("too slow" if span_ns else "timeless" if self.grown.dies else "no times")
         if any(goal.measure == LIFE for goal in self.goals):
-            raise CoflashError(say("no rate", reason=say("too slow" if span_ns else "no times")))
-        return say("as answered", depth=replay["queue_depth"], reason=say("too slow" if span_ns else "no times"))
+            raise CoflashError(say("no rate", reason=reason))
+        return say("as answered", depth=replay["queue_depth"], reason=reason)
 
     def _searched(self) -> str:
         """Search the cheapest cache and spare share for whatever is varied, or else under another scheme, too."""
         self.tried.clear()
-        others = [] if self.axes else self._other_choices()
         best, winner = math.inf, None
         for rest in self.rests:
-            search = self._frontier(rest, rest, _FEW if others else _PAIRS, best)
+            search = self._frontier(rest, rest, _FEW if self.others else _PAIRS, best)
             search.search()
             winner, best = (search, search.best) if search.best < best else (winner, best)
         if not self.tried:
             raise CoflashError(f"size: no device could be made for this trace: {self.problem}")
-        if winner := self._under_another(others, search) or winner:
+        if winner := self._under_another(search) or winner:
             winner.refine(_PAIRS)
         left = winner.left if winner else 0.0
         parts = [say("bisected")]
-        parts += [say("schemes", tried=counted(len(others), "other scheme"))] if others else []
+        parts += [say("schemes", tried=counted(len(self.others), "other scheme"))] if self.others else []
         parts += [say("left", left=left)] if left >= _CLOSE else []
         if self.refused:
             parts.append(say("no device", spares=_ends(self.spares[: self.refused]), reason=self.problem))
         return " ".join(parts)
 
-    def _under_another(self, others: Sequence[Assignment], search: Frontier) -> Frontier | None:
+    def _under_another(self, search: Frontier) -> Frontier | None:
         """Try other choices on a device that is somewhat cheaper; return the search under the one that does best."""
         pair = (len(self.sizes) - 1, len(self.spares) - 1)
-        if others and search.best < math.inf:
+        if self.others and search.best < math.inf:
             cheapest = min((one for one in self.tried.values() if one.is_met), key=lambda one: one.cost)
             column = self.spares.index(cheapest.spare)
             columns = (column, *(one for one in reversed(self.columns) if one < column))
             pair = next(((at, one) for one in columns if (at := search.dearest(one, _CHEAPER)) > 0), (0, 0))
-        ran = self._ran([self._place(pair, rest) for rest in others]) if pair[0] else []
+        ran = self._ran([self._place(pair, rest) for rest in self.others]) if pair[0] else []
         met = [
-            (max(one.excess), rest) for one, rest in zip(ran, others, strict=False) if one is not None and one.is_met
+            (max(one.excess), rest)
+            for one, rest in zip(ran, self.others, strict=False)
+            if one is not None and one.is_met
         ]
         found = self._frontier(min(met)[1], self.rests[0], _FEW, search.best) if met else None
         return found if found and found.probe([pair]) else None
@@ -351,19 +361,21 @@ class _Sizer:
         ran = self._ran(list(places.values()), self.seeds)
         return {name: one for name, one in zip(places, ran, strict=True) if one is not None}
 
-    def _steps(self, best: Sized) -> tuple[Sized, dict[str, Sized]]:
-        """Run a device's neighbours, and go on from the cheapest that by all seeds meets the goals for less, if any."""
+    def _steps(self, best: Sized, stride: int = 1) -> tuple[Sized, dict[str, Sized]]:
+        """Run a device's neighbours, and go on, further each time, from the cheapest that meets the goals for less."""
         cache, (_, *others) = best.place
         at, share, places = self.sizes.index(cache), self.spares.index(best.spare), {}
-        far = max(1, min(at // 20, 5))
+        far = max(1, min(at // 20, 5)) * stride
         for name, by in (("less", -far), ("more", far)):
             if 0 <= at + by < len(self.sizes):
                 places[f"{name} cache"] = (self.sizes[at + by], best.place[1])
-            if 0 <= share + by // far < len(self.spares):
+            if stride == 1 and 0 <= share + by // far < len(self.spares):
                 places[f"{name} spare space"] = (cache, ((SPARE, self.spares[share + by // far]), *others))
         less = {name: place for name, place in places.items() if name.startswith("less") or not best.is_met}
         better = [one for one in self._named(less).values() if one.is_met and (one.cost < best.cost or not best.is_met)]
-        return self._steps(min(better, key=lambda one: one.cost)) if better else (best, self._named(places))
+        if better:
+            return self._steps(min(better, key=lambda one: one.cost), 2 * stride)
+        return self._steps(best) if stride > 1 else (best, self._named(places))
 
     def _variants(self, best: Sized) -> dict[str, tuple[Result, ...]]:
         """Run the answer's device under its scheme and each whose parts it has, and without a cache."""
@@ -406,4 +418,4 @@ def _read(grown: Grown) -> str:
     span = f" over {show(about.span_ns, 'ns')}" if about.span_ns else ""
     requests = f"{counted(about.requests, 'request')}{span}"
     read = say("read", formats=", ".join(about.formats), requests=requests, touched=grown.touched)
-    return ". ".join([read, *(remark.rstrip(".") for remark in about.remarks)]) + "."
+    return ". ".join([read, *(f"{one[:1].upper()}{one[1:]}".rstrip(".") for one in about.remarks)]) + "."

@@ -104,6 +104,8 @@ class Sizing(Kept):
     """The prices."""
     times: float
     """The bytes of the drive for which one of the devices stands."""
+    dies: int
+    """The dies of the drive."""
 
     @property
     def scenario(self) -> Scenario:
@@ -190,9 +192,9 @@ class Sizing(Kept):
         """Say what the answer rests on."""
         run, flash = self.answer.runs[0], self.scenario.to_dict()["flash"]
         rating = next(iter(assumptions_of(run.document, "endurance").values()), "–")
-        dies = counted(math.prod(flash[key.removeprefix("flash.")] for key in SMALLER[1:4]), "die")
         capacity, cell = show(run.workload["logical_bytes"] * self.times, "bytes"), flash["cell"].upper()
         end = "." if self.cost != prices(self.scenario) else say("prices", month=_PRICED)
+        dies = counted(self.dies, "die")
         return say("rests", capacity=capacity, dies=dies, cell=cell, rating=rating, cost=self.cost, end=end)
 
     def _reasons(self) -> list[str]:

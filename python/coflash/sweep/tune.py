@@ -252,8 +252,7 @@ class Search:
         for axis in axes:
             check_key(axis.key)
         if not axes:
-            msg = "tune: nothing to vary was given; at least one key is needed, such as cache.size=64MiB..1GiB"
-            raise CoflashError(msg)
+            raise CoflashError(say("nothing to vary"))
         if trials < 1:
             raise CoflashError(f"trials: {trials} was given; at least 1 is allowed")
         self._question = replace(question, scenario=question.scenario.with_(workload__trace=[]))
@@ -275,9 +274,8 @@ class Search:
         store.check()
         study, former = self._study(store.path)
         seeds = self._seeds if isinstance(self._seeds, int) else len(self._seeds)
-        runs_each = seeds * len(self._cases)
         todo = max(self._trials - sum(map(_is_settled, study.trials)), 0)
-        with Watch(self._question.console, todo * runs_each) as watch:
+        with Watch(self._question.console, todo * seeds * len(self._cases)) as watch:
             if former:
                 watch.say(f"a search of {former} trials is there from an earlier revision of results, and is done anew")
             if todo and not _hopeless(study):
@@ -390,9 +388,9 @@ class Search:
         if not done:
             reasons = [trial.user_attrs["failed"] for trial in study.trials if "failed" in trial.user_attrs]
             names = " and ".join(goal.name for goal in self._goals)
-            stopped = f", and it stopped after {ALIKE_MAX} that failed for the same reason" if _hopeless(study) else ""
-            msg = f"tune: none of {counted(len(reasons), 'trial')} gave a value of {names}{stopped}: {reasons[-1]}"
-            raise CoflashError(msg)
+            stopped = say("alike trials", most=ALIKE_MAX) if _hopeless(study) else ""
+            tried = counted(len(reasons), "trial")
+            raise CoflashError(say("no value", trials=tried, names=names, stopped=stopped, reason=reasons[-1]))
         trials = [
             Trial(
                 place,

@@ -416,11 +416,6 @@ def columns(frame: AnyFrame, roles: Mapping[str, str]) -> str:
     return ",".join(roles.get(name, "skip") for name in names)
 
 
-def targets() -> list[str]:
-    """The formats for writing."""
-    return _core.trace_targets()
-
-
 def paths(given: Paths) -> list[str]:
     """Return one path or several, as texts; for a frame the path of its file.
 

@@ -242,8 +242,7 @@ def documents(files: Iterable[str]) -> dict[str, dict[str, Any] | None]:
             if any(remote.path_of(file).iterdir()):
                 mend = f"`coflash fleet {files} --by file` takes each file as a volume"
                 mend += f", `coflash trace split {files} --out DIR` writes those that its records name"
-            msg = f"{file}: is a folder without volumes; {mend}"
-            raise CoflashError(msg)
+            raise CoflashError(f"{file}: is a folder without volumes; {mend}")
         if document is not None and (damaged := _damaged(str(file), document)):
             names = ", ".join(sorted(damaged))
             msg = f"{file}: not as {DOCUMENT} lists it: {names}; `{_command(document)} --out {file}` mends it"
@@ -291,6 +290,8 @@ def of_each(
         results = list(pool.map(tried, items))
     unread = {item: problem for item, (_, problem) in zip(items, results, strict=True) if problem}
     if unread and (options.get("on_error") != "skip" or len(unread) == len(items)):
-        some = f"{len(unread)} of {counted(len(items), 'file')} cannot be read; on_error=skip leaves them out:\n  "
+        some = (
+            f"{len(unread)} of {counted(len(items), 'file')} cannot be read; --read on_error=skip leaves them out:\n  "
+        )
         raise CoflashError((some if len(items) > 1 else "") + "\n  ".join(unread.values()))
     return [item for item, problem in results if item is not None], unread

@@ -12,7 +12,8 @@ from coflash.scenario import Scenario
 from coflash_reproduce.declare import study
 from coflash_reproduce.drawing import bars
 from coflash_reproduce.paper import Case, Experiment, Runs
-from coflash_reproduce.study import AS_IT_IS, four_dies
+from coflash_reproduce.queries import literal
+from coflash_reproduce.study import WARM, four_dies
 
 BASE, WITH = "alone", "with"
 ONE_BLOCK, FDP = "one block", "fdp"
@@ -45,9 +46,11 @@ class Scale:
     requests: int
     seeds: int
     with_trace: bool = True
+    tier_over: int = 2
+    """The requests to OP-FCL's flash, which begins empty, over those to the others."""
 
 
-SCALES = {"quick": Scale(60_000, 2, with_trace=False), "full": Scale(120_000, 3)}
+SCALES = {"quick": Scale(60_000, 2, with_trace=False), "full": Scale(120_000, 3, tier_over=32)}
 
 
 def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
@@ -56,7 +59,7 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
     found = []
     for system in SYSTEMS:
         for workload in WORKLOADS:
-            if workload == PGBENCH and not scale.with_trace:
+            if workload == PGBENCH and (system == TIER or not scale.with_trace):
                 continue
             scenario = (_tier if system == TIER else _device)(workload, scale)
             title = f"{SYSTEMS[system][0]}, {WORKLOADS[workload]}"
@@ -87,6 +90,7 @@ def _cases(system: str, workload: str) -> Iterator[Case]:
     if system == SHADOWS:
         own, host = ("8MiB", "64MiB") if workload == PGBENCH else ("256KiB", "1MiB")
         buffers = {"cache.size": own, "cache.volatile": True, "cache.read_allocate": False, "host_buffer.size": host}
+        buffers["precondition.through_caches"] = False  # a buffer in the host begins empty
     elif system == CDM:
         buffers = {"cache.size": "64MiB" if workload == PGBENCH else "2%"}
     for line, scheme in zip((BASE, WITH), schemes[system], strict=True):
@@ -118,8 +122,8 @@ def _device(workload: str, scale: Scale) -> Scenario:
     """Return the device of `demo` as one pool of superblocks; for generators a smaller one with as many superblocks."""
     pools = {"name": "placement", "ftl.pools": "device", "gc.low_mark": 8}
     if workload == PGBENCH:
-        return Scenario.load("demo").with_(pools)
-    small = four_dies(512).with_({**AS_IT_IS, **pools, "flash.pages_per_block": 8, "ftl.spare.share": "12%"})
+        return Scenario.load("demo").with_({**WARM, **pools})
+    small = four_dies(512).with_({**pools, "flash.pages_per_block": 8, "ftl.spare.share": "12%"})
     return Scenario.from_dict(
         small.to_dict() | {"workload": {"remap": "none", **_requests(workload, scale.requests, None, None)}}
     )
@@ -130,28 +134,35 @@ def _tier(workload: str, scale: Scale) -> Scenario:
     values = Scenario.load("opfcl-config1").to_dict()
     values["ftl"].pop("shared_streams")
     values["name"] = "placement-tier"
-    blocks, segment = (2048, "16MiB") if workload == PGBENCH else (512, "4MiB")
-    values["workload"] = {"remap": "dense"}
-    if workload == PGBENCH:
-        values["replay"] = {"mode": "closed", "queue_depth": 8}
-    else:
-        space = "256MiB" if workload == ZIPF else "128MiB"
-        values["workload"] |= _requests(workload, 2 * scale.requests, space, "8ms" if workload == TENANTS else "4ms")
-    changes = {"flash.blocks_per_plane": blocks, "hybrid.segment": segment, "hybrid.period_requests": 8192}
+    space, mean = ("256MiB", "4ms") if workload == ZIPF else ("128MiB", "8ms")
+    values["workload"] = {"remap": "dense", **_requests(workload, scale.tier_over * scale.requests, space, mean)}
+    changes = {"flash.blocks_per_plane": 512, "hybrid.segment": "4MiB", "hybrid.period_requests": 8192}
     return Scenario.from_dict(values).with_(changes)
 
 
 def _draw(runs: Runs) -> list[Chart]:
-    found: list[Chart] = []
+    found: list[tuple[str, Chart]] = []
+    drawn = [name for name in PLACEMENTS if name != "sepgc"]  # it is as none in each row
     for measure, label in (("waf", "WAF"), ("response", "mean response")):
-        query = f"select system, workload, placement, 100 * {measure} from placed order by rank, place"  # noqa: S608
+        query = f"""select system, title, placement, 100 * {measure}, 100 * coalesce({measure}_half, 0)
+            from placed where list_contains({literal(drawn)}, placement) order by rank, place"""  # noqa: S608
         changes: dict[str, dict[str, dict[str, float]]] = {}
-        for system, workload, placement, change in STUDY.queries.rows(query, runs)[1]:
+        halves: dict[str, dict[tuple[str, str], float]] = {}
+        for system, workload, placement, change, half in STUDY.queries.rows(query, runs)[1]:
             changes.setdefault(system, {}).setdefault(workload, {})[placement] = change
-        for system, groups in changes.items():
-            above = " against ".join(SYSTEMS[system]) if measure == "waf" else ""
-            found.append(bars(groups, f"{label}, change (%)", inches=(3.4, 2.3), title=above, legend=not found))
-    return found
+            halves.setdefault(system, {})[workload, placement] = half
+        for system, of in changes.items():
+            chart = bars(
+                of,
+                f"{label}, change (%)",
+                halves=halves[system],
+                inches=(3.4, 2.3),
+                title=" against ".join(SYSTEMS[system]),
+                legend=not found,
+                names=drawn,
+            )
+            found.append((system, chart))
+    return [chart for system in SYSTEMS for name, chart in found if name == system]
 
 
 STUDY = study(globals(), pictures={"figure-1": _draw})

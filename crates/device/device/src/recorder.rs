@@ -63,20 +63,8 @@ impl Recorder {
             Op::Flush => "flush",
         };
         if self.written.is_ok() {
-            self.written = self.write_line(op, [arrival.ns, *offset, *length]);
+            self.written = writeln!(self.out, "{},{op},{offset},{length}", arrival.ns);
         }
-    }
-
-    fn write_line(&mut self, op: &str, [ns, offset, length]: [u64; 3]) -> io::Result<()> {
-        let mut digits = itoa::Buffer::new();
-        let mut field = |value: &str, end: &[u8]| {
-            self.out.write_all(value.as_bytes())?;
-            self.out.write_all(end)
-        };
-        field(digits.format(ns), b",")?;
-        field(op, b",")?;
-        field(digits.format(offset), b",")?;
-        field(digits.format(length), b"\n")
     }
 
     /// Record nothing from here on; requests are still counted.

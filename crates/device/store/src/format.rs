@@ -100,34 +100,29 @@ impl Superblock {
         }
         let decoded = bytes.each_ref().map(|bytes| Self::decode(bytes));
         let damaged = decoded.iter().position(Option::is_none);
+        let finding = |number: usize, problem: &str| Finding {
+            part: "superblock",
+            number: number as u64,
+            problem: problem.to_owned(),
+        };
         let newest = decoded.into_iter().flatten().max_by_key(|found| found.epoch);
         if let Some(superblock) = newest {
             superblock.format.check()?;
-            found.extend(damaged.map(|number| Finding {
-                part: "superblock",
-                number: number as u64,
-                problem: "it does not match its checksum; the other one is sound".to_owned(),
-            }));
+            let problem = "it does not match its checksum; the other one is sound";
+            found.extend(damaged.map(|number| finding(number, problem)));
             return Ok(superblock);
         }
-        let problem = match bytes.iter().find(|bytes| bytes.starts_with(&MAGIC)) {
+        let given = bytes.iter().find(|bytes| bytes.starts_with(&MAGIC)).map(|bytes| word32(bytes, 8));
+        let problem = match given {
             None => "this is no container of coflash, or its creation was interrupted".to_owned(),
-            Some(bytes) => match word32(bytes, 8) {
-                VERSION | VERSION_WITHOUT_COPIES => {
-                    let problem = "neither of the two matches its checksum".to_owned();
-                    return Err(StoreError::Damaged(vec![Finding {
-                        part: "superblock",
-                        number: 0,
-                        problem,
-                    }]));
-                }
-                version => {
-                    format!(
-                        "a container of version {version} was given; versions {VERSION_WITHOUT_COPIES} and {VERSION} are \
-                         allowed: the coflash that made it serves it, and `nbdcopy` takes its contents to a new device"
-                    )
-                }
-            },
+            Some(VERSION | VERSION_WITHOUT_COPIES) => {
+                let finding = finding(0, "neither of the two matches its checksum");
+                return Err(StoreError::Damaged(vec![finding]));
+            }
+            Some(version) => format!(
+                "a container of version {version} was given; versions {VERSION_WITHOUT_COPIES} and {VERSION} are allowed: the \
+                 coflash that made it serves it, and `nbdcopy` takes its contents to a new device"
+            ),
         };
         Err(StoreError::Foreign(problem))
     }

@@ -100,11 +100,16 @@ impl Scenario {
         let pool = Pool::for_scenario(self);
         let scaled = self.part_of(&pool, scale)?;
         if scale.parts < scale.of && !pool.fits(scale, &scaled) {
-            let fits = |&of: &u64| {
+            let fits = |of| {
                 let scale = Scale { parts: 1, of };
                 self.part_of(&pool, scale).is_ok_and(|scaled| pool.fits(scale, &scaled))
             };
-            let asked = (scale.of / scale.parts).clamp(2, pool.units);
+            // A coarser fraction has more blocks: what is too fine is halved away.
+            let (mut nearest, mut finer) = (1, (scale.of / scale.parts).clamp(2, pool.units) + 1);
+            while finer - nearest > 1 {
+                let middle = nearest.midpoint(finer);
+                *(if fits(middle) { &mut nearest } else { &mut finer }) = middle;
+            }
             return Err(refused(format!(
                 "{}/{} was given, which leaves {} of {} blocks of a pool for data, fewer than GC or a sound number \
                  ({DATA_BLOCKS_MIN}) need: {}",
@@ -112,9 +117,10 @@ impl Scenario {
                 scale.of,
                 pool.data_blocks(pool.units(scale)),
                 pool.units * pool.planes,
-                (2..=asked).rev().find(fits).map_or("too few for any scale".to_owned(), |of| format!(
-                    "the nearest that does is 1/{of}"
-                )),
+                match nearest {
+                    1 => "too few for any scale".to_owned(),
+                    of => format!("the nearest that does is 1/{of}"),
+                },
             )));
         }
         Ok(scaled)

@@ -1,7 +1,7 @@
 //! A state is made by the firmware, and is checked.
 
-use super::Exploration;
-use super::commands::{Commands, Ended};
+use super::Exploring;
+use super::commands::Ended;
 use super::plan::{Plan, Planned};
 use super::record::{Cut, Record};
 use super::run::RunDisk;
@@ -10,15 +10,11 @@ use crate::folder::{DeviceError, Folder};
 use crate::layers::{Layer, Powered, over, power_on, shared};
 use coflash_base::Time;
 use coflash_scenario::Scenario;
-use coflash_store::{Disks, FileDisk};
 use std::ops::RangeInclusive;
 
 /// Makes and checks the states of a run, over a base that goes from window to window.
 pub(crate) struct Checker<'a> {
-    pub(crate) folder: &'a Folder,
-    pub(crate) exploration: &'a Exploration,
-    pub(crate) commands: &'a Commands,
-    pub(crate) files: &'a Disks<FileDisk>,
+    pub(crate) exploring: &'a Exploring<'a>,
     pub(crate) base: &'a Layer<'a>,
     pub(crate) records: &'a [Record],
     pub(crate) record: &'a Record,
@@ -28,7 +24,7 @@ pub(crate) struct Checker<'a> {
 
 impl<'a> Checker<'a> {
     pub(crate) fn power_on_base(&self) -> Result<Powered<'a>, DeviceError> {
-        Ok(begun(self.folder, self.base, self.records, self.record.cut.as_ref())?.0)
+        Ok(begun(self.exploring.folder, self.base, self.records, self.record.cut.as_ref())?.0)
     }
 
     /// Make durable in the base what the windows make durable.
@@ -37,7 +33,7 @@ impl<'a> Checker<'a> {
         session: &mut Powered<'_>,
         windows: RangeInclusive<usize>,
     ) -> Result<(), DeviceError> {
-        let unusable = |problem| self.folder.unusable(problem);
+        let unusable = |problem| self.exploring.folder.unusable(problem);
         for pieces in windows.filter_map(|window| self.plan.durable.get(window)).filter(|all| !all.is_empty())
         {
             self.record.apply(pieces, session).map_err(unusable)?;
@@ -52,8 +48,8 @@ impl<'a> Checker<'a> {
         state: &'d Layer<'_>,
         planned: &Planned,
     ) -> Result<(Powered<'d>, Scenario), DeviceError> {
-        let unusable = |problem| self.folder.unusable(problem);
-        let (mut session, scenario) = power_on(self.folder, shared(state))?;
+        let unusable = |problem| self.exploring.folder.unusable(problem);
+        let (mut session, scenario) = power_on(self.exploring.folder, shared(state))?;
         self.record.apply(&planned.pieces, &mut session).map_err(unusable)?;
         session.flush(Time::ZERO).map_err(unusable)?;
         Ok((session, scenario))
@@ -61,9 +57,10 @@ impl<'a> Checker<'a> {
 
     /// The files of a state.
     pub(crate) fn make(&self, planned: &Planned) -> Result<Layer<'_>, DeviceError> {
-        let state = over(self.folder, shared(self.base))?;
-        let ended = self.made(&state, planned)?.0.end().map_err(|problem| self.folder.io(problem))?;
-        ended.store.close().map_err(|problem| self.folder.unusable(problem))?;
+        let folder = self.exploring.folder;
+        let state = over(folder, shared(self.base))?;
+        let ended = self.made(&state, planned)?.0.end().map_err(|problem| folder.io(problem))?;
+        ended.store.close().map_err(|problem| folder.unusable(problem))?;
         Ok(state)
     }
 
@@ -87,17 +84,17 @@ impl<'a> Checker<'a> {
 
     /// Make a state and check it. What the check changes is lost.
     pub(crate) fn check(&self, planned: &Planned, number: usize) -> Result<Ended, DeviceError> {
-        let state = over(self.folder, shared(self.base))?;
+        let Exploring { folder, commands, plan, .. } = self.exploring;
+        let state = over(folder, shared(self.base))?;
         let (session, scenario) = self.made(&state, planned)?;
         let shape = shape(&scenario, session.size_bytes());
         let disk = RunDisk::new(session, shape);
         let environment = self.environment(planned, number);
-        let ended = self.commands.run_on(&disk, self.job, &self.exploration.check, &environment);
-        let ended = ended.map_err(|problem| self.folder.io(problem))?;
-        if ended.could_not_run() {
-            let story = ended.story(self.commands.limit);
-            let output = ended.output.trim();
-            return Err(self.folder.unusable(format!("the check cannot run: {story}: {output}")));
+        let ended = commands.run_on(&disk, self.job, &plan.check, &environment);
+        let ended = ended.map_err(|problem| folder.io(problem))?;
+        if ended.could_not_run {
+            let Ended { story, output, .. } = &ended;
+            return Err(folder.unusable(format!("the check cannot run: {story}: {}", output.trim())));
         }
         Ok(ended)
     }

@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::io::{self, Read, Seek};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -15,31 +15,13 @@ use tempfile::TempDir;
 /// The end of a command.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    status: ExitStatus,
-    /// Whether it was ended because its time was over.
-    pub(crate) is_late: bool,
+    pub(crate) is_good: bool,
+    /// Whether the shell could not run it.
+    pub(crate) could_not_run: bool,
+    /// How it ended, in words.
+    pub(crate) story: String,
     /// What it wrote.
     pub(crate) output: String,
-}
-
-impl Ended {
-    pub(crate) fn is_good(&self) -> bool {
-        self.status.success() && !self.is_late
-    }
-
-    /// Whether the shell could not run it.
-    pub(crate) fn could_not_run(&self) -> bool {
-        matches!(self.status.code(), Some(126 | 127))
-    }
-
-    /// How it ended, in words.
-    pub(crate) fn story(&self, limit: Duration) -> String {
-        match (self.is_late, self.status.code(), self.status.signal()) {
-            (true, ..) => format!("it did not end within {} s", limit.as_secs_f64()),
-            (_, Some(code), _) => format!("exit status {code}"),
-            (_, _, signal) => format!("signal {}", signal.unwrap_or_default()),
-        }
-    }
 }
 
 /// The most of an output that is kept, in bytes.
@@ -54,7 +36,7 @@ const LOOKS: u32 = 100;
 pub(crate) struct Commands {
     sockets: TempDir,
     /// The time that a command may take.
-    pub(crate) limit: Duration,
+    limit: Duration,
     is_stopped: AtomicBool,
 }
 
@@ -126,7 +108,14 @@ impl Commands {
         let length = output.seek(io::SeekFrom::End(0))?;
         output.seek(io::SeekFrom::Start(length.saturating_sub(OUTPUT_BYTES)))?;
         output.take(OUTPUT_BYTES).read_to_end(&mut bytes)?;
-        Ok(Ended { status: status?, is_late, output: String::from_utf8_lossy(&bytes).into_owned() })
+        let (status, output) = (status?, String::from_utf8_lossy(&bytes).into_owned());
+        let story = match (is_late, status.code(), status.signal()) {
+            (true, ..) => format!("it did not end within {} s", self.limit.as_secs_f64()),
+            (_, Some(code), _) => format!("exit status {code}"),
+            (_, _, signal) => format!("signal {}", signal.unwrap_or_default()),
+        };
+        let could_not_run = matches!(status.code(), Some(126 | 127));
+        Ok(Ended { is_good: status.success() && !is_late, could_not_run, story, output })
     }
 }
 

@@ -7,7 +7,7 @@ use super::states::State;
 use crate::folder::DeviceError;
 use crate::order::{Entry, Id, Kind};
 use coflash_store::{Disk, Disks};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// A request of a failure.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Requested {
     /// Its number, from 1, among the requests that change data or flush.
     pub number: usize,
@@ -61,7 +61,7 @@ impl std::fmt::Display for Requested {
 }
 
 /// A state that failed the check.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Failed {
     /// Its number.
     pub state: usize,
@@ -209,21 +209,21 @@ impl Checker<'_> {
             recovers: self.plan.coverage.recovers,
             flushes: flushes.parse().unwrap_or_default(),
             mark: Some(mark).filter(|mark| !mark.is_empty()),
-            ended: ended.story(self.commands.limit),
+            ended: ended.story.clone(),
             output: ended.output.clone(),
             lost: lost.iter().map(why).collect(),
             kept: kept.iter().map(|&id| self.requested(planned, id)).collect(),
             fatal: fatal.iter().map(|&id| self.requested(planned, id)).collect(),
             power_on_s: self.record.power_on_s,
             reordered: planned.state.order.is_some(),
-            folder: self.folder.join("failures").join(format!("{number:06}")),
+            folder: self.exploring.folder.join("failures").join(format!("{number:06}")),
             story: String::new(),
         };
         let text = format!(
             "{}seed: {}\ncheck: {}\nthe check ended with {}\n{}",
             failed.words(),
-            self.exploration.seed,
-            self.exploration.check,
+            self.exploring.plan.seed,
+            self.exploring.plan.check,
             failed.ended,
             failed.output
         );
@@ -255,12 +255,12 @@ impl Checker<'_> {
             let script = include_str!("look.sh").replace("@ENVIRONMENT@", &set);
             let place_of_check = quoted(&env::current_dir().unwrap_or_default().to_string_lossy());
             let script = script.replace("@PLACE@", &place_of_check);
-            let script = script.replace("@CHECK@", &quoted(&self.exploration.check));
+            let script = script.replace("@CHECK@", &quoted(&self.exploring.plan.check));
             let look = place.join("look.sh");
             fs::write(&look, script)?;
             fs::set_permissions(look, fs::Permissions::from_mode(0o755))
         };
-        write().map_err(|problem| self.folder.io(problem))
+        write().map_err(|problem| self.exploring.folder.io(problem))
     }
 }
 

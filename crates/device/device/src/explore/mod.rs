@@ -39,7 +39,7 @@ use check::{Checker, begun};
 use coflash_base::{Bytes, Seed};
 use coflash_scenario::Scenario;
 use coflash_store::{Disks, FileDisk, SECTOR_BYTES};
-use commands::{Commands, in_parallel};
+use commands::{Commands, Ended, in_parallel};
 pub use failure::{Failed, Requested};
 use fault::{Fault, Faults};
 use outlines::Alike;
@@ -48,9 +48,9 @@ pub use plan::{Coverage, Planned};
 use record::{Cut, Record};
 use run::RunDisk;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter};
+use std::io::{self, BufReader, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -128,6 +128,18 @@ struct Kept {
     records: Vec<Record>,
 }
 
+impl Kept {
+    fn write(&self, folder: &Folder) -> Result<(), DeviceError> {
+        let file = File::create(folder.join(RECORDS).join("record.json")).map(BufWriter::new);
+        let written = file.and_then(|file| Ok(serde_json::to_writer(file, self)?));
+        written.map_err(|problem| folder.io(problem))
+    }
+}
+
+/// The verdict on a state, as it is kept for an exploration that goes on: nothing if it is right; the outline of what the check wrote,
+/// and the failure if it was shrunk.
+type Verdict = Option<(String, Option<Failed>)>;
+
 /// The states are checked in this number of passes over the run: first those of windows with new shapes.
 const PASSES: usize = 4;
 /// The most states from which recovery runs.
@@ -156,96 +168,74 @@ pub fn explore(
     if let Some(scenario) = scenario.filter(|_| !folder.has_device()) {
         folder.create(&servable(scenario, size)?)?.close().map_err(|problem| folder.unusable(problem))?;
     }
-    let io = |problem| folder.io(problem);
-    for name in ["failures", "states", RECORDS] {
-        match fs::remove_dir_all(folder.join(name)) {
-            Err(problem) if problem.kind() != io::ErrorKind::NotFound => return Err(io(problem)),
-            _ => {}
-        }
-    }
-    fs::create_dir_all(folder.join(RECORDS)).map_err(io)?;
     let files = folder.disks()?;
-    let commands = Commands::new(plan.limit).map_err(io)?;
+    clear(folder, &["failures", "states", RECORDS])?;
+    fs::create_dir_all(folder.join(RECORDS)).map_err(|problem| folder.io(problem))?;
+    let commands = Commands::new(plan.limit).map_err(|problem| folder.io(problem))?;
     let exploring = Exploring { folder, plan, commands: &commands, files: &files, jobs: jobs.max(1) };
-    let faults = plan.faults.iter().map(|text| text.parse::<Fault>());
-    let faults: Vec<_> =
-        faults.collect::<Result<_, _>>().map_err(|problem| folder.unusable(format!("fault: {problem}")))?;
-    let mut records = Vec::new();
-    let mut add = |records: &mut Vec<_>, faults, share, cut: Option<&Cut>| -> Result<Faults, DeviceError> {
-        let (record, counted) = exploring.run(faults, records, cut, report)?;
-        records.push(Record { share, ..record });
-        Ok(counted)
-    };
-    let counted = match add(&mut records, Faults::default(), plan.runs, None) {
-        Err(_) if commands.is_stopped() => return Ok(Explored { is_stopped: true, ..Explored::default() }),
-        clean => clean?,
-    };
-    let mut runs = vec![(Faults::default(), plan.runs); plan.runs - 1];
-    for (number, fault) in faults.iter().enumerate() {
-        let mut stream = Seed(plan.seed).child(&number.to_string()).stream("fault");
-        let each = Faults::each(fault, &counted, &mut stream);
-        let share = each.len();
-        runs.extend(each.into_iter().map(|faults| (faults, share)));
+    let records = exploring.records(report);
+    if commands.is_stopped() {
+        return Ok(Explored { is_stopped: true, ..Explored::default() });
     }
-    for (faults, share) in runs.into_iter().take_while(|_| !commands.is_stopped()) {
-        add(&mut records, faults, share, None)?;
-    }
-    let cuts = if plan.recover.is_some() { exploring.cuts(&records[0])? } else { Vec::new() };
-    for (number, cut) in cuts.iter().enumerate().take_while(|_| !commands.is_stopped()) {
-        let counted = add(&mut records, Faults::default(), cuts.len(), Some(cut))?;
-        for fault in &faults {
-            let mut stream = Seed(plan.seed).child(&number.to_string()).stream("fault of a recovery");
-            let mut each = Faults::each(fault, &counted, &mut stream);
-            add(&mut records, each.swap_remove(number % each.len()), cuts.len(), Some(cut))?;
-        }
-    }
-    let kept = Kept { plan: plan.clone(), device: device_now(folder).map_err(io)?, records };
-    let file = BufWriter::new(File::create(folder.join(RECORDS).join("record.json")).map_err(io)?);
-    serde_json::to_writer(file, &kept).map_err(|problem| io(problem.into()))?;
+    let kept = Kept { plan: plan.clone(), device: device_now(folder)?, records: records? };
+    kept.write(folder)?;
     exploring.check_states(&kept.records, None, report)
 }
 
-/// Make one state of the last exploration again, check it, and keep its device, also if it is right. `report` is as for
-/// [`explore`].
+/// Go on with the last exploration: check the states that it has not checked, by its check, or all by another one. Or make only one
+/// state again, check it, and keep its device, also if it is right. `report` is as for [`explore`].
 ///
 /// # Errors
-/// There is no such state, the device has changed since, or as for [`explore`].
+/// There is no such state, nothing was explored, the device has changed since, or as for [`explore`].
 pub fn again(
     folder: &Folder,
-    number: usize,
+    only: Option<usize>,
+    check: Option<String>,
+    jobs: usize,
     report: &mut dyn FnMut(&Explored) -> bool,
 ) -> Result<Explored, DeviceError> {
+    let files = folder.disks()?;
     let io = |problem| folder.io(problem);
-    let file = File::open(folder.join(RECORDS).join("record.json"));
-    let file = file.map_err(|problem| folder.unusable(format!("nothing was explored here: {problem}")))?;
-    let mut kept: Kept =
-        serde_json::from_reader(BufReader::new(file)).map_err(|problem| io(problem.into()))?;
-    if kept.device != device_now(folder).map_err(io)? {
+    let file = File::open(folder.join(RECORDS).join("record.json")).map(BufReader::new);
+    let read = file.and_then(|file| Ok(serde_json::from_reader::<_, Kept>(file)?));
+    let nothing = |problem| folder.unusable(format!("nothing was explored here to its end: {problem}"));
+    let mut kept = read.map_err(nothing)?;
+    if kept.device != device_now(folder)? {
         return Err(folder.unusable("the device has changed since it was explored: explore it anew"));
     }
     for (number, record) in kept.records.iter_mut().enumerate() {
         record.data = Some(File::open(data_of(folder, number)).map_err(io)?);
     }
-    let files = folder.disks()?;
+    if let Some(check) = check.filter(|check| only.is_none() && *check != kept.plan.check) {
+        clear(folder, &["failures", "states"])?;
+        kept.plan.check = check;
+        kept.write(folder)?;
+    }
     let commands = Commands::new(kept.plan.limit).map_err(io)?;
-    let exploring = Exploring { folder, plan: &kept.plan, commands: &commands, files: &files, jobs: 1 };
-    let explored = exploring.check_states(&kept.records, Some(number), report)?;
-    if explored.states == 0 {
-        let last = explored.planned;
-        return Err(
-            folder.unusable(format!("state {number} was asked for; states 1 to {last} were explored"))
-        );
+    let exploring =
+        Exploring { folder, plan: &kept.plan, commands: &commands, files: &files, jobs: jobs.max(1) };
+    let explored = exploring.check_states(&kept.records, only, report)?;
+    if let Some(number) = only.filter(|_| explored.states == 0) {
+        let allowed = format!("states 1 to {} were explored", explored.planned);
+        return Err(folder.unusable(format!("state {number} was asked for; {allowed}")));
     }
     Ok(explored)
 }
 
+/// Remove what an earlier exploration has left.
+fn clear(folder: &Folder, names: &[&str]) -> Result<(), DeviceError> {
+    let mut there = names.iter().map(|name| folder.join(name)).filter(|place| place.exists());
+    there.try_for_each(fs::remove_dir_all).map_err(|problem| folder.io(problem))
+}
+
 /// What tells the container from itself after a change.
-fn device_now(folder: &Folder) -> io::Result<String> {
+fn device_now(folder: &Folder) -> Result<String, DeviceError> {
     let of = |name| -> io::Result<String> {
         let about = fs::metadata(folder.join(name))?;
         Ok(format!("{name} of {} bytes, {:?}", about.len(), about.modified()?))
     };
-    Ok([of("data")?, of("metadata")?].join("; "))
+    let both = of("data").and_then(|data| Ok([data, of("metadata")?].join("; ")));
+    both.map_err(|problem| folder.io(problem))
 }
 
 fn data_of(folder: &Folder, number: usize) -> PathBuf {
@@ -261,10 +251,40 @@ struct Exploring<'a> {
 }
 
 impl Exploring<'_> {
+    /// Run the workload, without faults and under each, and recoveries from some of the cuts.
+    fn records(&self, report: &mut dyn FnMut(&Explored) -> bool) -> Result<Vec<Record>, DeviceError> {
+        let plan = self.plan;
+        let no_fault = |problem: String| self.folder.unusable(format!("fault: {problem}"));
+        let faults = plan.faults.iter().map(|text| text.parse().map_err(no_fault));
+        let faults = faults.collect::<Result<Vec<Fault>, _>>()?;
+        let mut records = Vec::new();
+        let counted = self.run(Faults::default(), plan.runs, &mut records, None, report)?;
+        for _ in 1..plan.runs {
+            self.run(Faults::default(), plan.runs, &mut records, None, report)?;
+        }
+        for (number, fault) in faults.iter().enumerate() {
+            let mut stream = Seed(plan.seed).child(&number.to_string()).stream("fault");
+            let each = Faults::each(fault, &counted, &mut stream);
+            let share = each.len();
+            for faults in each {
+                self.run(faults, share, &mut records, None, report)?;
+            }
+        }
+        let cuts = if plan.recover.is_some() { self.cuts(&records[0])? } else { Vec::new() };
+        for (number, cut) in cuts.iter().enumerate() {
+            let counted = self.run(Faults::default(), cuts.len(), &mut records, Some(cut), report)?;
+            for fault in &faults {
+                let mut stream = Seed(plan.seed).child(&number.to_string()).stream("fault of a recovery");
+                let mut each = Faults::each(fault, &counted, &mut stream);
+                self.run(each.swap_remove(number % each.len()), cuts.len(), &mut records, Some(cut), report)?;
+            }
+        }
+        Ok(records)
+    }
+
     fn plan_of(&self, record: &Record) -> Result<Plan, DeviceError> {
-        let Exploration { atomic, points, seed, .. } = self.plan;
-        let plan = Plan::new(record, *atomic, points / record.share, *seed);
-        plan.map_err(|problem| self.folder.io(problem))
+        let Exploration { atomic, points, seed, .. } = *self.plan;
+        Plan::new(record, atomic, points / record.share, seed).map_err(|problem| self.folder.io(problem))
     }
 
     /// The cuts of the first run from which recovery runs: at some of its states, spread over the run.
@@ -281,14 +301,15 @@ impl Exploring<'_> {
         Ok(plan.states.iter().enumerate().skip(first).step_by(step).map(cut).collect())
     }
 
-    /// Run the workload, or recovery from a cut. `records` are the runs before.
+    /// Run the workload, or recovery from a cut, and add it to the runs before. `share` of them share the points.
     fn run(
         &self,
         faults: Faults,
-        records: &[Record],
+        share: usize,
+        records: &mut Vec<Record>,
         cut: Option<&Cut>,
         report: &mut dyn FnMut(&Explored) -> bool,
-    ) -> Result<(Record, Faults), DeviceError> {
+    ) -> Result<Faults, DeviceError> {
         let io = |problem| self.folder.io(problem);
         let (number, layer) = (records.len(), over(self.folder, shared(self.files))?);
         let (session, scenario) = begun(self.folder, &layer, records, cut)?;
@@ -296,8 +317,7 @@ impl Exploring<'_> {
         let power_on_s = UNIX_EPOCH.elapsed().map_or(0.0, |since| since.as_secs_f64());
         let command = self.plan.recover.as_ref().filter(|_| cut.is_some()).unwrap_or(&self.plan.run);
         let path = data_of(self.folder, number);
-        let data =
-            File::options().read(true).write(true).create(true).truncate(true).open(path).map_err(io)?;
+        let data = File::options().read(true).write(true).create_new(true).open(path).map_err(io)?;
         let may_fail = faults.told().is_some() || cut.is_some();
         let shape = shape(&scenario, session.size_bytes());
         let stream = Seed(self.plan.seed).child(&number.to_string()).stream("schedule");
@@ -322,13 +342,14 @@ impl Exploring<'_> {
             running.join().expect("nothing panics")
         })
         .map_err(io)?;
-        let story = (!ended.is_good()).then(|| ended.story(self.commands.limit));
-        if let Some(story) = story.as_ref().filter(|_| !may_fail || ended.could_not_run()) {
+        if !ended.is_good && (!may_fail || ended.could_not_run) || self.commands.is_stopped() {
             let what = if cut.is_some() { "recovery" } else { "the workload" };
-            return Err(self.folder.unusable(format!("{what} failed: {story}: {}", ended.output.trim())));
+            let Ended { story, output, .. } = &ended;
+            return Err(self.folder.unusable(format!("{what} failed: {story}: {}", output.trim())));
         }
         let (record, faults) = disk.into_record().map_err(io)?;
-        Ok((Record { ended: story, cut: cut.cloned(), power_on_s, ..record }, faults))
+        records.push(Record { cut: cut.cloned(), power_on_s, share, ..record });
+        Ok(faults)
     }
 
     /// Do work on planned states of a run, in order. Each job has a base of its own, which goes from window to window.
@@ -342,9 +363,8 @@ impl Exploring<'_> {
         let next = AtomicUsize::new(0);
         let job = |job| -> Result<(), DeviceError> {
             let base = over(self.folder, shared(self.files))?;
-            let Self { folder, plan: exploration, commands, files, .. } = *self;
             let (record, base) = (&records[run], &base);
-            let checker = Checker { folder, exploration, commands, files, base, records, record, plan, job };
+            let checker = Checker { exploring: self, base, records, record, plan, job };
             let mut session = checker.power_on_base()?;
             let mut begun = 0;
             while let Some(&at) = states.get(next.fetch_add(1, Ordering::Relaxed))
@@ -360,7 +380,16 @@ impl Exploring<'_> {
         in_parallel(self.jobs.min(states.len()), self.commands, job, report)
     }
 
-    /// Check the planned states of all runs, or only one.
+    /// The verdicts so far, by the numbers of states, and the file to which more are added; none where only one state is asked for.
+    fn verdicts(&self, only: Option<usize>) -> io::Result<(BTreeMap<usize, Verdict>, File)> {
+        let place = self.folder.join("states");
+        fs::create_dir_all(&place)?;
+        let file = File::options().read(true).append(true).create(true).open(place.join("verdicts.jsonl"))?;
+        let lines = if only.is_none() { io::read_to_string(&file)? } else { String::new() };
+        Ok((lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect(), file))
+    }
+
+    /// Check the planned states of all runs that are not yet checked, or only one.
     fn check_states(
         &self,
         records: &[Record],
@@ -386,49 +415,69 @@ impl Exploring<'_> {
         // What fails without a power cut says nothing of power cuts.
         self.on_states((records, 0, &plans[0]), whole, &mut report, |checker, _, planned| {
             let ended = checker.check(planned, 0)?;
-            if ended.is_good() || self.commands.is_stopped() {
+            if ended.is_good || self.commands.is_stopped() {
                 return Ok(());
             }
             Err(self.folder.unusable(format!(
                 "the check fails on the device after the whole workload, without a power cut: {}: {}; a check must \
                  succeed there",
-                ended.story(self.commands.limit),
+                ended.story,
                 ended.output.trim()
             )))
         })?;
+        let (verdicts, file) = self.verdicts(only).map_err(|problem| self.folder.io(problem))?;
         let (mut first, wrong) = (1, Mutex::new(BTreeSet::new()));
         for (run, plan) in plans.iter().enumerate() {
             // What recovers from a wrong state says nothing.
             let is_known = plan.coverage.recovers.is_some_and(|state| lock(&wrong).contains(&state));
             let (alike, early) = (Mutex::new(Alike::default()), Mutex::new(BTreeSet::<usize>::new()));
+            let count = |state: usize, is_wrong: bool| {
+                lock(&early).extend(&plan.states[state - first].early);
+                lock(&wrong).extend(is_wrong.then_some(state));
+                let explored = &mut *known();
+                explored.states += 1;
+                explored.failed += usize::from(is_wrong);
+                explored.coverage[run].shapes_checked = lock(&early).len();
+            };
+            for (&state, verdict) in verdicts.range(first..first + plan.states.len()) {
+                count(state, verdict.is_some());
+                if let Some((outline, failed)) = verdict.clone() {
+                    let folder = self.folder.join("failures").join(format!("{state:06}"));
+                    lock(&alike).add(outline, failed.map(|failed| Failed { folder, ..failed }));
+                }
+            }
             for pass in 0..PASSES {
                 let is_late = |at: usize| plan.states[at].early.is_empty();
                 let pass_of = |at: usize| if is_late(at) { 1 + at % (PASSES - 1) } else { 0 };
-                let is_asked = |at: &usize| {
-                    pass_of(*at) == pass && !is_known && only.is_none_or(|only| only == first + at)
-                };
+                let is_new = |state| only.is_none_or(|only| only == state) && !verdicts.contains_key(&state);
+                let is_asked = |at: &usize| pass_of(*at) == pass && !is_known && is_new(first + at);
                 let asked: Vec<_> = (0..plan.states.len()).filter(is_asked).collect();
                 self.on_states((records, run, plan), &asked, &mut report, |checker, at, planned| {
-                    let ended = checker.check(planned, first + at)?;
+                    let state = first + at;
+                    let ended = checker.check(planned, state)?;
                     if self.commands.is_stopped() {
                         return Ok(());
                     }
-                    known().states += 1;
-                    lock(&early).extend(&planned.early);
-                    known().coverage[run].shapes_checked = lock(&early).len();
-                    if ended.is_good() {
-                        let place = self.folder.join("states").join(format!("{:06}", first + at));
-                        let text = format!("state {} is right\n{}", first + at, ended.output);
-                        return only.map_or(Ok(()), |_| checker.write(planned, first + at, &place, &text));
+                    let mut verdict: Verdict = None;
+                    count(state, !ended.is_good);
+                    if !ended.is_good {
+                        let outline = outlines::outline(&ended.output);
+                        let is_wanted = lock(&alike).wants(&outline);
+                        let failed = is_wanted.then(|| checker.shrunk(planned, state, &ended)).transpose()?;
+                        lock(&alike).shrunk.extend(failed.clone().map(|failed| (outline.clone(), failed)));
+                        verdict = Some((outline, failed));
+                    } else if only.is_some() {
+                        let place = self.folder.join("states").join(format!("{state:06}"));
+                        let text = format!("state {state} is right\n{}", ended.output);
+                        checker.write(planned, state, &place, &text)?;
                     }
-                    known().failed += 1;
-                    lock(&wrong).insert(first + at);
-                    let outline = outlines::outline(&ended.output);
-                    if lock(&alike).wants(&outline) {
-                        let failed = checker.shrunk(planned, first + at, &ended)?;
-                        lock(&alike).shrunk.push((outline, failed));
+                    // What was found in part is found again.
+                    if only.is_some() || self.commands.is_stopped() {
+                        return Ok(());
                     }
-                    Ok(())
+                    // A line begins anew after one that was cut off.
+                    let line = format!("\n{}", serde_json::json!((state, verdict)));
+                    (&file).write_all(line.as_bytes()).map_err(|problem| self.folder.io(problem))
                 })?;
             }
             known().failures.extend(alike.into_inner().expect("no check panics").failures());

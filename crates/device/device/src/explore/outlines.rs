@@ -41,6 +41,13 @@ impl Alike {
         wants
     }
 
+    /// Add one that was found before, and perhaps shrunk.
+    pub(crate) fn add(&mut self, outline: String, failed: Option<Failed>) {
+        let (shrunk, others) = self.counts.entry(outline.clone()).or_default();
+        *(if failed.is_some() { shrunk } else { others }) += 1;
+        self.shrunk.extend(failed.map(|failed| (outline, failed)));
+    }
+
     /// One of those with the same outline, and the same fewest requests up to their places; the folders of the others go. Failures
     /// that were not shrunk count to the first one with their outline.
     pub(crate) fn failures(mut self) -> impl Iterator<Item = Failed> {

@@ -34,10 +34,7 @@ pub(crate) struct Record {
     /// How many runs share its points.
     pub(crate) share: usize,
     /// When power was switched on, in seconds since 1970.
-    #[serde(default)]
     pub(crate) power_on_s: f64,
-    /// Its status at its end, if it was not a success.
-    pub(crate) ended: Option<String>,
     #[serde(skip)]
     pub(crate) data: Option<File>,
 }

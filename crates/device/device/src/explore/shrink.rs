@@ -39,12 +39,12 @@ impl Shrinking<'_, '_> {
         if let Some(&known) = self.known.get(&key) {
             return Ok(known);
         }
-        if self.checks >= CHECKS_MAX || self.checker.commands.is_stopped() {
+        if self.checks >= CHECKS_MAX || self.checker.exploring.commands.is_stopped() {
             return Ok(false);
         }
         self.checks += 1;
         let ended = self.checker.check(&planned, self.number)?;
-        let is_wrong = !ended.is_good() && !self.checker.commands.is_stopped();
+        let is_wrong = !ended.is_good && !self.checker.exploring.commands.is_stopped();
         self.known.insert(key, is_wrong);
         Ok(is_wrong)
     }
@@ -134,7 +134,7 @@ impl Checker<'_> {
         let lost = if lost.is_empty() && state.order.is_none() { next.into_iter().collect() } else { lost };
         let shrunk = shrinking.planned(state);
         let last = self.check(&shrunk, number)?;
-        let ended = if last.is_good() || self.commands.is_stopped() { ended } else { &last };
+        let ended = if last.is_good || self.exploring.commands.is_stopped() { ended } else { &last };
         let fatal = if kept.is_empty() { self.fatal(&shrunk, number)? } else { None };
         self.keep(&shrunk, number, ended, [&lost, &kept, &fatal.into_iter().collect::<Vec<_>>()])
     }
@@ -142,7 +142,7 @@ impl Checker<'_> {
     /// The last durable change without which a state is right: a trim, if that may be.
     fn fatal(&self, planned: &Planned, number: usize) -> Result<Option<Id>, DeviceError> {
         let (log, windows) = (&self.record.log, &self.plan.windows[..=planned.window]);
-        let base = over(self.folder, shared(self.files))?;
+        let base = over(self.exploring.folder, shared(self.exploring.files))?;
         let other = Checker { base: &base, ..*self };
         other.power_on_base()?;
         let mut all: Vec<Id> = windows.iter().flat_map(|window| &window.covered).copied().collect();
@@ -152,7 +152,7 @@ impl Checker<'_> {
             let seen = pieces(&durable, log, &planned.state);
             let pieces = durable.pieces().chain(seen).collect();
             let ended = other.check(&Planned { pieces, ..planned.clone() }, number)?;
-            if ended.is_good() && !self.commands.is_stopped() {
+            if ended.is_good && !self.exploring.commands.is_stopped() {
                 return Ok(Some(id));
             }
         }

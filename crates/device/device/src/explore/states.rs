@@ -36,8 +36,7 @@ impl State {
 
     /// Whether a change is there as a whole.
     pub fn has_whole(&self, log: &Log, id: Id) -> bool {
-        let whole = log.entries[id].range();
-        self.kept.get(&id).is_some_and(|kept| *kept == [whole])
+        self.kept.get(&id).is_some_and(|kept| *kept == [log.entries[id].range()])
     }
 }
 

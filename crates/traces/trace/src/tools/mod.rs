@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 pub use remap::Remap;
 pub use slice::Slice;
 pub use split::Volume;
-pub use write::{Written, targets, write};
+pub use write::{Written, write};
 
 /// The steps between the reader and the writer of a trace, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

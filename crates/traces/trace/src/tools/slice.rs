@@ -84,9 +84,7 @@ impl<S: Source> Sliced<S> {
     /// The part of `request` to keep.
     fn keep(&mut self, mut request: Request) -> Option<Request> {
         let slice = &self.slice;
-        if slice.time_to.is_some_and(|to| request.arrival.ns >= to.ns) || self.left == 0 {
-            self.ended = true;
-        }
+        self.ended |= slice.time_to.is_some_and(|to| request.arrival.ns >= to.ns) || self.left == 0;
         if self.ended || request.arrival.ns < slice.time_from.ns {
             return None;
         }
@@ -119,13 +117,7 @@ impl<S: Source> Source for Sliced<S> {
             if batch.is_empty() {
                 break;
             }
-            batch.retain_mut(|request| match self.keep(*request) {
-                Some(kept) => {
-                    *request = kept;
-                    true
-                }
-                None => false,
-            });
+            batch.retain_mut(|request| self.keep(*request).map(|kept| *request = kept).is_some());
             if !batch.is_empty() {
                 return Ok(());
             }

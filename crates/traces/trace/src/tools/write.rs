@@ -36,8 +36,7 @@ const TARGETS: &[TargetEntry] = &[
 ];
 
 /// The names of the writable formats.
-#[must_use]
-pub fn targets() -> Vec<&'static str> {
+fn targets() -> Vec<&'static str> {
     TARGETS.iter().map(|target| target.name).collect()
 }
 
