@@ -222,16 +222,18 @@ def test_a_request_of_just_the_unit_goes_through_the_cache() -> None:
     scale = replace(workloads.SCALES["full"], units_kib=(8, 16))
     of = workloads._by_unit(scale, workloads._made_up(scale, "search", 128, 256))
     passed = {case.at: coflash.run(of.scenario.with_(case.changes)).metrics.hybrid for case in of.cases}
-    assert passed[16].bypassed_reads_pages == 0 < passed[8].bypassed_reads_pages
+    by_chance, all_of_them = (passed[unit].bypassed_reads_pages for unit in (16, 8))
+    assert 20 * by_chance < all_of_them, "but for requests that happen to follow one another"
 
 
 def test_a_period_of_which_a_run_has_few_says_nothing(done: Done) -> None:
     of_periods = [one for one in done.judged if one.claim.exhibit == "figure-15b"]
     for one in of_periods:
         if over := re.search(r"against that with 2\^(\d+)", one.claim.what):
-            run = next(run for run in done.runs.of(one.experiment.name) if run.case.at == 2.0 ** (int(over[1]) - 10))
-            few = run.metrics.requests < workloads.LEAST_PERIODS * run.scenario.to_dict()["hybrid"]["period_requests"]
-            assert not few or one.verdict == NOTHING, one.name
+            runs = [run for run in done.runs.of(one.experiment.name) if run.case.at == 2.0 ** (int(over[1]) - 10)]
+            periods = [run.metrics.requests / run.scenario.to_dict()["hybrid"]["period_requests"] for run in runs]
+            enough = bool(periods) and periods[0] >= workloads.LEAST_PERIODS
+            assert enough or one.verdict == NOTHING, one.name
     assert any(one.verdict == NOTHING and "2^20" in one.name for one in of_periods)
 
 

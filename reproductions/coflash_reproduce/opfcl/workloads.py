@@ -439,7 +439,7 @@ CAUSES: dict[str, dict[str, dict[str, Any]]] = {
 """Changes that may explain what OP-FCL does; numbers for a segment, a period or requests are those of the usual one."""
 
 
-RULED = ("home",)
+RULED = ("home", "msn")
 """The workloads under which what resizing gives up decides, at the paper's size."""
 RULES = {title: CAUSES["home"][title] for title in ("as it is", "steady, one page a request", "no request waits")}
 """Other readings of who waits for what resizing gives up, or for any destage."""
