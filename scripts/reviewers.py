@@ -32,7 +32,7 @@ from typing import Any
 import psutil
 
 from coflash_reproduce import reproduction
-from coflash_reproduce.claim import COUNTED, DIRECTION, HOLDS
+from coflash_reproduce.claim import COUNTED, HOLDS, recorded
 from coflash_reproduce.paper import Exhibit, Investigation
 from coflash_reproduce.reproduction import PAPERS, STUDIES
 
@@ -55,7 +55,8 @@ and repeats no run that is in its folder (`--out`). The same command gives the s
 ([what stays the same](stability.md)). A quick run comes first: it goes the whole way on smaller devices.
 
 The last line of `coflash reproduce` says how many statements hold, and how many did at this scale, if that is recorded.
-It ends with the exit code 1 if one of these does not hold or is not there, and with 130 at Control-C. Recorded are:
+It ends with the exit code 1 if one of these does not hold or is not there, or an input is met no more, and with 130 at
+Control-C. Recorded are:
 {recorded}.
 
 `--figure figure-6` makes one figure with the runs that it needs, and `--figure list` lists them.
@@ -110,7 +111,8 @@ _CONDITIONS = (
     (
         "Replicated (ACM)",
         "others obtained the main results again without the authors' artifact",
-        "of the papers' results, the pages below: none of the papers' programs is used here",
+        "for a reviewer to say: none of the papers' programs is used here. CDM's numbers are inputs; the rows of each "
+        "page say what holds",
     ),
 )
 
@@ -185,9 +187,9 @@ def verdicts(text: str) -> dict[str, Counter[str]]:
 
 
 def holding(page: str) -> list[str]:
-    """Return the statements that hold on a page."""
+    """Return the statements that hold on a page, the inputs that are met and the targets that are reached."""
     rows = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in page.splitlines())
-    return [": ".join(cells[:2]) for cells in rows if len(cells) == 6 and cells[-1] in (HOLDS, DIRECTION)]
+    return [kept for cells in rows if len(cells) == 6 and (kept := recorded(": ".join(cells[:2]), cells[-1]))]
 
 
 def held() -> dict[str, dict[str, list[str]]]:

@@ -7,14 +7,14 @@ A [`Claim`][coflash_reproduce.claim.Claim] can fail. Its kind says how our numbe
 - a *bound* holds if ours is not above it: for words such as "below 1 %" and "lower than all";
 - a number that is one of a few places, such as a best share of a grid, holds at that place; the next one is a step off;
 - *about the same* holds if the change is within the bound, up or down;
-- a *direction or shape* holds if each change goes the paper's way (`FALLS`, `RISES`) by at least `least`. With all of
-  them smaller it says nothing; otherwise it does not hold. `climb` and `valley` give the changes of a curve.
+- a *direction or shape* holds if each change goes the paper's way (`FALLS`, `RISES`) by at least `least`; one that is
+  smaller is no effect, and where the paper has one it does not hold. `climb` and `valley` give the changes of a curve.
 
 The computation of ours returns None where the runs have nothing that could refute the statement, such as refreshes
 where none can fall due: it says nothing. `INPUT` marks a number for which something unknown was chosen: it is shown
-with whether it was met, and not counted. `PREDICTION` marks a number that was predicted here before the measured one
-was looked at: no statement of the paper, and counted apart. `READING` marks another reading of a number that is counted
-already: it is on a page of its own.
+with whether it was met, and not counted. `TARGET` marks a threshold of ours, which no paper states, and `PREDICTION` a
+number that was predicted before the measured one was looked at: both are counted apart. `READING` marks another reading
+of a number that is counted already: it is on a page of its own. What holds, is met or reached is recorded (`recorded`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ FALLS, RISES = -1.0, 1.0
 HOLDS, REFUTED, UNJUDGED = "holds", "refuted", "not judged"
 DIRECTION, FAILS, NOTHING = "direction holds", "does not hold", "says nothing"
 STEP = "a step off"
-INPUT, READING, PREDICTION = "input", "another reading", "prediction"
+INPUT, READING, PREDICTION, TARGET = "input", "another reading", "prediction", "target"
+MISSED = f"{INPUT}, missed"
 COUNTED = {HOLDS: "of these hold", DIRECTION: "in their direction only", STEP: "are a step off", FAILS: "do not"}
 """The verdicts on statements that the runs could refute, as a sentence counts them."""
 
@@ -77,7 +78,7 @@ class Claim:
     step: float = 0.0
     """The distance of the places of which the number is one; 0 if it may have any value."""
     aside: str = ""
-    """Why it is not counted: `INPUT`, `PREDICTION` or `READING`."""
+    """Why it is not counted: `INPUT`, `TARGET`, `PREDICTION` or `READING`."""
 
     def verdict(self, ours: Sequence[float]) -> str:
         """Say whether it holds."""
@@ -92,8 +93,6 @@ class Claim:
                 return HOLDS if all(one <= paper for one, paper in pairs) else FAILS
             case Kind.ALIKE:
                 return HOLDS if all(abs(one) <= paper for one, paper in pairs) else FAILS
-            case Kind.EFFECT if all(abs(one) < self.least for one in ours):
-                return NOTHING
             case Kind.EFFECT:
                 return HOLDS if all(one * way >= self.least for one, way in pairs) else FAILS
         if all(abs(one - paper) <= NEAR * abs(paper) for one, paper in pairs):
@@ -145,12 +144,10 @@ class Judged:
     @property
     def verdict(self) -> str:
         """Whether it holds, or why it is not counted; an input may miss what was chosen for it."""
-        told = self.claim.verdict(self.ours)
-        if self.claim.aside == INPUT and told not in (HOLDS, DIRECTION, NOTHING):
-            return f"{INPUT}, missed"
-        if self.claim.aside == PREDICTION:
-            return f"{PREDICTION}, {told}"
-        return self.claim.aside or told
+        told, aside = self.claim.verdict(self.ours), self.claim.aside
+        if aside == INPUT:
+            return {HOLDS: INPUT, DIRECTION: f"{MISSED}, direction only", NOTHING: f"{aside}, {told}"}.get(told, MISSED)
+        return f"{aside}, {told}" if aside in (TARGET, PREDICTION) else aside or told
 
     @property
     def name(self) -> str:
@@ -180,23 +177,31 @@ def judge(claims: Iterable[Claim], runs: Runs) -> list[Judged]:
     ]
 
 
+def recorded(name: str, verdict: str) -> str:
+    """Return what is kept of a statement that holds, an input that is met or a target that is reached; or nothing."""
+    if verdict in (HOLDS, DIRECTION):
+        return name
+    return f"{name} ({verdict})" if verdict == INPUT or verdict.endswith(f", {HOLDS}") else ""
+
+
 def lost(found: Sequence[Judged], before: Collection[str]) -> list[str]:
-    """Return the statements that held before, by their names, and do not hold now, or are not judged at all."""
-    return sorted(set(before) - {one.name for one in found if one.verdict in (HOLDS, DIRECTION)})
+    """Return what was recorded before, and does not hold, is not met or reached now, or is not judged at all."""
+    return sorted(set(before) - {recorded(one.name, one.verdict) for one in found})
 
 
 def tally(found: Sequence[Judged], before: Collection[str] | None) -> str:
     """Say how many statements hold, of those that could be refuted, and how many did before, if that is known."""
     verdicts = [one.verdict for one in found if one.verdict in COUNTED]
-    was = "no record of this scale" if before is None else f"was {len(before)}"
+    aside = (f"({INPUT})", f", {HOLDS})")
+    was = "no record of this scale" if before is None else f"was {sum(not one.endswith(aside) for one in before)}"
     return f"{verdicts.count(HOLDS) + verdicts.count(DIRECTION)} of {len(verdicts)} hold ({was})"
 
 
 def counts(found: Sequence[Judged]) -> Grid:
     """Count the statements of each kind by their verdicts."""
-    verdicts: tuple[str, ...] = (*COUNTED, NOTHING, INPUT, PREDICTION, READING)
-    counted = Counter((one.claim.kind.value, one.claim.aside or one.verdict) for one in found)
-    counted.update(("all", one.claim.aside or one.verdict) for one in found)
+    verdicts: tuple[str, ...] = (*COUNTED, NOTHING, INPUT, MISSED, TARGET, PREDICTION, READING)
+    told = [MISSED if one.verdict.startswith(MISSED) else one.claim.aside or one.verdict for one in found]
+    counted = Counter((name, v) for one, v in zip(found, told, strict=True) for name in (one.claim.kind.value, "all"))
     verdicts = tuple(verdict for verdict in verdicts if counted["all", verdict])
     kinds = [*dict.fromkeys(one.claim.kind.value for one in found), "all"]
     rows = ((kind, *(str(counted[kind, verdict]) for verdict in verdicts)) for kind in kinds)

@@ -21,7 +21,7 @@ def csv_beside(module: str, name: str) -> list[dict[str, str]]:
 
 
 def held(paper: str, scale: str) -> frozenset[str] | None:
-    """Return the statements that are known to hold at a scale of a paper; None if none is recorded.
+    """Return what is known to hold, or as an input to be met, at a scale of a paper; None if none is recorded.
 
     `scripts/reviewers.py` writes them: from the published pages, and of other scales with `--measure`.
     """

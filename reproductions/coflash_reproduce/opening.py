@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from coflash_reproduce.claim import COUNTED, DIRECTION, FAILS, HOLDS, INPUT, PREDICTION, REFUTED, STEP, Paper
+from coflash_reproduce.claim import COUNTED, DIRECTION, FAILS, HOLDS, INPUT, PREDICTION, REFUTED, STEP, TARGET, Paper
 from coflash_reproduce.output import SHOWN
 from coflash_reproduce.paper import Exhibit
 from coflash_reproduce.study import Study
@@ -41,16 +41,21 @@ def answer(of: Paper | Study, rows: Rows) -> str:
         what, _, numbers, verdict = chief(of, rows)[0]
         return f"**{what}: {verdict}** ({numbers}); of {len(rows)} hypotheses {verdicts.count(HOLDS)} hold."
     about = of.text.titles["idea"]
-    tried = sum(verdict in COUNTED for verdict in verdicts)
+    tried = [row for row in rows if row[-1] in COUNTED]
     held = verdicts.count(HOLDS) + verdicts.count(DIRECTION)
     told: dict[str, list[str]] = {}
-    for _, what, paper, here, _, verdict in chief(of, rows):
-        told.setdefault(paper, []).append(f"{what.removeprefix(about).lstrip(', ')} {here} ({verdict})".lstrip())
-    numbers = "; ".join(f"in the paper {paper}, here {', '.join(each)}" for paper, each in told.items())
+    for _, what, paper, here, _, verdict in sorted(chief(of, rows), key=lambda row: not row[-1].startswith(INPUT)):
+        stated = f"{'asked' if verdict.startswith(TARGET) else 'in the paper'} {paper}"
+        told.setdefault(stated, []).append(f"{what.removeprefix(about).lstrip(', ')} {here} ({verdict})".lstrip())
+    numbers = "; ".join(f"{stated}, here {', '.join(each)}" for stated, each in told.items())
     beside = f"; {about}: {numbers}" if told else ""
     if predicted := [verdict for verdict in verdicts if verdict.startswith(PREDICTION)]:
-        beside += f"; of {len(predicted)} predictions of ours {predicted.count(f'{PREDICTION}, {HOLDS}')} hold"
-    return f"**Of {tried} statements that the runs could refute {held} hold**{beside}."
+        beside += f"; of {len(predicted)} predictions {predicted.count(f'{PREDICTION}, {HOLDS}')} hold"
+    without = "" if any(re.search(r"\d", row[2]) for row in tried) else ", and none of them has a number of the paper"
+    chosen = sum(verdict.startswith(INPUT) for verdict in verdicts)
+    met = f"; of {chosen} inputs (something unknown was chosen) {verdicts.count(INPUT)} are met" if chosen else ""
+    hold = "holds" if held == 1 else "hold"
+    return f"**The runs could have refuted {len(tried)} statements. {held} of them {hold}**{without}{met}{beside}."
 
 
 def chief(of: Paper | Study, rows: Rows) -> Rows:
@@ -85,4 +90,5 @@ def _limits(of: Paper | Study, rows: Rows) -> Iterator[str]:
         rest = missed.total() - sum(count for _, count in missed.most_common(MOST))
         yield f"Statements that do not hold: {', '.join([*most, *([f'{rest} elsewhere'] if rest else [])])}"
     if chosen := sum(row[-1].startswith(INPUT) for row in rows):
-        yield f"Inputs, for which something unknown was chosen, and which are not counted: {chosen}"
+        off = sum(row[-1].startswith(f"{INPUT}, missed") for row in rows)
+        yield f"Inputs, which are not counted: {chosen}, of which {off} are missed"

@@ -20,6 +20,7 @@ from coflash_reproduce.claim import (
     INPUT,
     NEAR,
     PREDICTION,
+    TARGET,
     UNJUDGED,
     Judged,
     Paper,
@@ -35,11 +36,13 @@ from coflash_reproduce.study import Study, Tested
 
 COLUMNS = {"claims": ("", "", "paper", "here", "refuted by", ""), "findings": ("hypothesis", "refuted by", "found", "")}
 """The columns of the table of claims, and of that of findings."""
+ASKED = ("", "", "asked", "here", "refuted by", "")
+"""Those of what no paper states."""
 _SHOWN = {
     "": "",
-    INPUT: "Inputs: numbers for which something unknown was chosen.",
-    PREDICTION: "Predictions of ours, made before the measured numbers were looked at. The paper does not make them, "
-    "and they are counted apart.",
+    INPUT: "Inputs: numbers for which something unknown was chosen. One outside its own range is missed.",
+    TARGET: "Targets of ours: no paper states these thresholds.",
+    PREDICTION: "Predictions, made before the measured numbers were looked at. The paper does not make them.",
 }
 """Why statements on a page are not counted, and what their tables say of it."""
 
@@ -94,18 +97,20 @@ def markdown(of: Paper | Study, name: str, scale: str, options: Sequence[str], r
         verdicts = [one.verdict for one in found if one.verdict in COUNTED]
         tallies = (f"{verdicts.count(verdict)} {words}" for verdict, words in COUNTED.items() if verdict in verdicts)
         asides = {aside: [one for one in found if one.claim.aside == aside] for aside in _SHOWN if aside}
-        predicted = "or they were predicted here; " if asides[PREDICTION] else ""
+        predicted = "or they are targets of ours, or predictions; " if asides[PREDICTION] else ""
         told = f"[another reading]({name}-readings.md)" if readings(of, name, runs) else "another reading"
         answer = [
             "## What holds",
-            f"The runs could refute {len(verdicts)} of {len(found)} statements: {', '.join(tallies)}. The others say "
-            "nothing here, since the runs have no effect that could refute them; or something unknown was chosen for "
-            f"them; {predicted}or they are {told} of a number that is counted.",
+            f"The runs could have refuted {len(verdicts)} of {len(found)} statements: {', '.join(tallies)}. The others "
+            "say nothing here, since the runs have nothing that could refute them; or they are inputs, for which "
+            f"something unknown was chosen; {predicted}or they are {told} of a number that is counted.",
             table(counts(found)),
             f"A number holds if ours is within {NEAR:.0%} of it, and in its direction if ours is a change of the same "
-            f"sign and at least {NEAR:.0%} of its size. Two numbers are the ends of a range, or the legs of a curve.",
+            f"sign and at least {NEAR:.0%} of its size; a best share is a step off at the next place. Where the paper "
+            "has an effect, none does not hold. Two numbers are the ends of a range, or the legs of a curve; its falls "
+            "and rises are shares of its greatest value.",
             _claims([one for one in found if not one.claim.aside]),
-            *(part for aside, those in asides.items() if those for part in (_SHOWN[aside], _claims(those))),
+            *(part for aside, those in asides.items() if those for part in (_SHOWN[aside], _claims(those, aside))),
         ]
     made = [*(said[name] for name in told_first), *made_by(command, of, scale, options, runs)]
     first = opening(of, rows, unsteady(of, runs), images)
@@ -121,8 +126,8 @@ def readings(of: Paper, name: str, runs: Runs) -> str:
     return "\n\n".join([f"# {of.text.title}: other readings", told, _claims(found)]) + "\n" if found else ""
 
 
-def _claims(found: Sequence[Judged]) -> str:
-    return table(Grid(COLUMNS["claims"], tuple(one.row() for one in found)))
+def _claims(found: Sequence[Judged], aside: str = "") -> str:
+    return table(Grid(ASKED if aside in (TARGET, PREDICTION) else COLUMNS["claims"], tuple(one.row() for one in found)))
 
 
 def made_by(command: str, of: Investigation, scale: str, options: Sequence[str], runs: Runs) -> Iterator[str]:

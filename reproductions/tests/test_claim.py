@@ -12,11 +12,13 @@ from coflash_reproduce.claim import (
     FALLS,
     HOLDS,
     INPUT,
+    MISSED,
     NOTHING,
     PREDICTION,
     READING,
     RISES,
     STEP,
+    TARGET,
     Claim,
     Judged,
     Kind,
@@ -26,6 +28,7 @@ from coflash_reproduce.claim import (
     each,
     judge,
     lost,
+    recorded,
     tally,
     valley,
 )
@@ -62,7 +65,22 @@ def test_a_share_of_a_grid_is_told_in_steps() -> None:
 
 
 def test_an_input_says_whether_it_was_met() -> None:
-    assert [verdict(1.0, ours, aside=INPUT) for ours in (1.1, 0.4)] == [INPUT, "input, missed"]
+    assert [verdict(1.0, ours, aside=INPUT) for ours in (1.1, 0.4, None)] == [INPUT, MISSED, "input, says nothing"]
+    only = judged(-0.162, -0.212, aside=INPUT, is_change=True)
+    assert only.verdict == f"{MISSED}, direction only", "outside the range that its own row prints"
+    columns, *_, row = (lambda grid: (grid.columns, *grid.rows))(counts([only, judged(1.0, 1.0, aside=INPUT)]))
+    assert dict(zip(columns, row, strict=True)) == {"": "all", INPUT: "1", MISSED: "1"}
+
+
+def test_an_input_that_is_met_no_more_is_lost() -> None:
+    met, reached = judged(1.0, 1.1, aside=INPUT), judged(0.1, 0.0, Kind.BOUND, aside=TARGET)
+    before = {recorded(one.name, one.verdict) for one in (met, reached)}
+    assert before == {"figure 1: what (input)", "figure 1: what (target, holds)"}
+    assert lost([met, reached], before) == []
+    assert lost([judged(1.0, 0.4, aside=INPUT), reached], before) == ["figure 1: what (input)"]
+    assert lost([met], before) == ["figure 1: what (target, holds)"]
+    assert tally([met, reached, judged(1.0, 1.0)], before | {"figure 1: what"}) == "1 of 1 hold (was 1)"
+    assert recorded("what", MISSED) == ""
 
 
 def test_the_last_line_counts_what_holds_and_what_did() -> None:
@@ -90,19 +108,19 @@ def test_about_the_same_is_refuted_from_both_sides() -> None:
 def test_a_direction_needs_an_effect() -> None:
     assert [verdict(FALLS, ours, Kind.EFFECT) for ours in (-0.05, -0.009, 0.009, 0.05)] == [
         HOLDS,
-        NOTHING,
-        NOTHING,
         FAILS,
-    ]
-    assert verdict(RISES, 0.03, Kind.EFFECT, least=0.05) == NOTHING
+        FAILS,
+        FAILS,
+    ], "none where the paper has one does not hold"
+    assert verdict(RISES, 0.03, Kind.EFFECT, least=0.05) == FAILS
 
 
 @pytest.mark.parametrize(
     ("curve", "is_valley", "rises"),
     [
-        (FLAT, NOTHING, NOTHING),
-        ((290, 291, 291, 291), NOTHING, NOTHING),
-        ((0, 0, 0), NOTHING, NOTHING),
+        (FLAT, FAILS, FAILS),
+        ((290, 291, 291, 291), FAILS, FAILS),
+        ((0, 0, 0), FAILS, FAILS),
         ((1.5, *FLAT), FAILS, FAILS),
         ((*FLAT, 1.5), FAILS, HOLDS),
         ((1.5, 1.2, 1.1, 1.3), HOLDS, FAILS),

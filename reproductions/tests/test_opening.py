@@ -9,7 +9,7 @@ import pytest
 
 from coflash_reproduce.claim import Paper
 from coflash_reproduce.opening import answer, opening
-from coflash_reproduce.page import COLUMNS
+from coflash_reproduce.page import ASKED, COLUMNS
 from coflash_reproduce.reproduction import PAPERS, STUDIES
 from coflash_reproduce.study import Study
 
@@ -22,8 +22,8 @@ def published(name: str) -> tuple[Paper | Study, Path, list[list[str]]]:
         (STUDIES[name], "studies", "findings") if name in STUDIES else (PAPERS[name], "reproductions", "claims")
     )
     page = DOCS / folder / f"{name}.md"
-    head = re.escape(f"| {' | '.join(COLUMNS[kind])} |")
-    tables = re.findall(rf"^{head}\n.*\n((?:\|.*\n)*)", page.read_text("utf-8"), re.MULTILINE)
+    head = "|".join(re.escape(f"| {' | '.join(columns)} |") for columns in (COLUMNS[kind], ASKED))
+    tables = re.findall(rf"^(?:{head})\n.*\n((?:\|.*\n)*)", page.read_text("utf-8"), re.MULTILINE)
     return of, page, [line[2:-2].split(" | ") for table in tables for line in table.splitlines()]
 
 
@@ -44,8 +44,8 @@ def test_another_verdict_is_another_answer(name: str) -> None:
     of, _, rows = published(name)
     at = next(at for at, row in enumerate(rows) if row[-1] == "holds")
     other = [[*row[:-1], "does not hold"] if place == at else row for place, row in enumerate(rows)]
-    held = re.search(r"(\d+) hold", answer(of, rows))
-    fewer = re.search(r"(\d+) hold", answer(of, other))
+    held = re.search(r"(\d+) (?:of them )?hold", answer(of, rows))
+    fewer = re.search(r"(\d+) (?:of them )?hold", answer(of, other))
     assert held and fewer and int(fewer[1]) == int(held[1]) - 1
     limits = [list(opening(of, some, "", "images"))[-1] for some in (rows, other)]
     assert limits[0] != limits[1] or isinstance(of, Study)
@@ -54,5 +54,12 @@ def test_another_verdict_is_another_answer(name: str) -> None:
 def test_a_part_without_the_statement_that_answers_says_how_many_hold() -> None:
     of, _, rows = published("cdm")
     assert answer(of, [row for row in rows if row[0] == "figure 7" and row[-1] == "holds"]) == (
-        "**Of 2 statements that the runs could refute 2 hold**."
+        "**The runs could have refuted 1 statements. 1 of them holds**, and none of them has a number of the paper."
     )
+
+
+def test_the_answer_of_cdm_says_that_its_numbers_are_inputs() -> None:
+    of, _, rows = published("cdm")
+    told = answer(of, rows)
+    assert ", and none of them has a number of the paper; of 16 inputs (something unknown was chosen) 12 are " in told
+    assert "(input)" in told.partition("pages copied")[2]

@@ -254,6 +254,9 @@ def test_an_answer_that_another_round_of_the_trace_changes_is_not_sure_and_the_c
     # The interval has what the same device does over four rounds.
     number, (first, later) = sure.answer.bounded[0], (one.bounded[0].mean for one in sure.later)
     assert first == number.mean and first and later and abs(later / first - 1) < 0.05
+    asked["seeds"] = 2
+    both = coflash.size(trace, "waf_host<9", **asked, out=tmp_path / "sure")
+    assert [len(one.runs) for one in both.later] == [2, 2], "one seed may drift where another does not"
     monkeypatch.setattr(Question, "warmed", lambda question: question)
     cold = coflash.size(trace, "waf_host<9", **asked, out=tmp_path / "cold")
     assert cold.sentences[0].startswith("No sure answer: over 4 rounds of the trace WAF, by host writes goes from ")

@@ -218,12 +218,12 @@ class _Sizer:
         return Sizing(self.question.store.path, self.goals, how, best, tried, devices, *known, *drive).write()
 
     def _later(self, best: Sized) -> tuple[Sized, ...]:
-        """Return a device under the first seed, over one round of the trace and over several; nothing if that fails."""
+        """Return a device over one round of the trace and over several, with all seeds; nothing if that fails."""
         rounds = ROUNDS * self.base.to_dict()["workload"].get("repeat", 1)
         longer = replace(self.question, scenario=self.base.with_({"workload.repeat": rounds}))
-        point = longer.point(((self.cache, best.place[0]), *best.place[1]))
+        point = longer.point(((self.cache, best.place[0]), *best.place[1]), self.seeds)
         (ran,) = longer.ran([point])
-        return () if isinstance(ran, str) else (self._sized(best.point, best.runs[:1]), self._sized(point, ran))
+        return () if isinstance(ran, str) else (best, self._sized(point, ran))
 
     def _check_size(self) -> None:
         """Check that a device for this trace can be made.

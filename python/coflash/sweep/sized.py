@@ -91,7 +91,7 @@ class Sizing(Kept):
     devices: Sequence[Sized]
     """These devices."""
     later: tuple[Sized, ...]
-    """Its device under the first seed, over one round of the trace and over several; nothing if that failed."""
+    """Its device over one round of the trace and over several, with all seeds; nothing if that failed."""
     steps: Mapping[str, Sized]
     """The devices one step off: less or more cache or spare space."""
     ends: Sequence[str]

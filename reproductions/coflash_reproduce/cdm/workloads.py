@@ -118,12 +118,12 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
     """
     scale = SCALES[scale_name]
     small = replace(scale, divisor=max(scale.divisor, scale.small_divisor))
-    oltp = [_given(scale, traces)] if traces else [*_oltp(scale, small), _pgbench(scale)]
+    oltp = [_given(scale, traces)] if traces else [*_stand_ins(scale, small, *_OLTP), _pgbench(scale)]
     return (
         _by_capacity(scale),
         _live_by_capacity(small),
         _by_random_share(small),
-        *_jedec(scale, small),
+        *_stand_ins(scale, small, *_JEDEC),
         _host_buffer(small),
         *_skewed(small),
         *oltp,
@@ -236,16 +236,10 @@ def _live(scale: Scale) -> dict[str, dict[str, Any]]:
 
 
 def _live_by_capacity(scale: Scale) -> Experiment:
+    lines = {line: {f"workload.{key}": of for key, of in each.items()} for line, each in _live(scale).items()}
     cases = [
-        Case(
-            line,
-            gib,
-            {
-                **{f"workload.{key}": value for key, value in workload.items()},
-                "flash.blocks_per_plane": _blocks(gib / scale.divisor),
-            },
-        )
-        for line, workload in _live(scale).items()
+        Case(line, gib, {**workload, "flash.blocks_per_plane": _blocks(gib / scale.divisor)})
+        for line, workload in lines.items()
         for gib in scale.live_gib
     ]
     return Experiment("live-capacity", "no cache", _device(scale, CAPACITY_GIB, {}), tuple(cases))
@@ -268,25 +262,19 @@ def _generated(
     return Experiment(name, title, scenario, cases, footprint_bytes=_BYTES[title] // scale.divisor, seeds=seeds)
 
 
-def _jedec(scale: Scale, small: Scale) -> tuple[Experiment, ...]:
-    # They never read: no clean pages are cached, so none is removable, and the weight has no effect.
-    main, _ = MAIN
-    return (
-        _generated(main, UNIFORM_LIVE, scale, scale.cache_gib),
-        _generated(SEEDS[main], UNIFORM_LIVE, small, scale.more_gib, seeds=scale.seeds),
-        _generated("jedec", JEDEC_LIVE, small, scale.cache_gib),
-        _generated("jedec-variants", UNIFORM_LIVE, small, scale.parts_gib, (BASELINE, CDM, CONSISTENT)),
-    )
+# JEDEC's stand-ins never read: no clean pages are cached, so none is removable, and the weight has no effect.
+_JEDEC = (MAIN[0], UNIFORM_LIVE, ("jedec", JEDEC_LIVE), ("jedec-variants", (CONSISTENT,)))
+_OLTP = (MAIN[1], ZIPF_LIVE, ("oltp-like", OLTP_LIVE), ("zipf-variants", (ADAPTIVE, *PARTS)))
 
 
-def _oltp(scale: Scale, small: Scale) -> tuple[Experiment, ...]:
-    _, main = MAIN
-    return (
-        _generated(main, ZIPF_LIVE, scale, scale.cache_gib),
-        _generated(SEEDS[main], ZIPF_LIVE, small, scale.more_gib, seeds=scale.seeds),
-        _generated("oltp-like", OLTP_LIVE, small, scale.cache_gib),
-        _generated("zipf-variants", ZIPF_LIVE, small, scale.parts_gib, (BASELINE, CDM, ADAPTIVE, *PARTS)),
-    )
+def _stand_ins(
+    scale: Scale, small: Scale, main: str, title: str, other: tuple[str, str], variants: tuple[str, tuple[str, ...]]
+) -> Iterator[Experiment]:
+    """Yield a main stand-in, the same with several seeds, another one, and the variants of CDM."""
+    yield _generated(main, title, scale, scale.cache_gib)
+    yield _generated(SEEDS[main], title, small, scale.more_gib, seeds=scale.seeds)
+    yield _generated(*other, small, scale.cache_gib)
+    yield _generated(variants[0], title, small, scale.parts_gib, (BASELINE, CDM, *variants[1]))
 
 
 def _skewed(scale: Scale) -> Iterator[Experiment]:
@@ -307,12 +295,9 @@ def _host_buffer(scale: Scale) -> Experiment:
     # As long as a page may stay dirty, however slowly requests come.
     scenario = scenario.with_({"cache.size": _size(scenario, 2), "host_buffer.dirty_age_max": "10000h"})
     cases = [
-        Case(
-            line,
-            100 * gib / CAPACITY_GIB,
-            {"host_buffer.size": _size(scenario, gib), "cooperation": _SCHEMES[line], "cache.volatile": line == SGC},
-        )
+        Case(line, 100 * gib / CAPACITY_GIB, {"host_buffer.size": _size(scenario, gib), **scheme})
         for line in (BASELINE, HGC, DGC, SGC, CDM, CDM_HGC)
+        for scheme in [{"cooperation": _SCHEMES[line], "cache.volatile": line == SGC}]
         for gib in scale.buffer_gib
     ]
     return Experiment(BUFFERED, ZIPF_LIVE, scenario, tuple(cases), footprint_bytes=_BYTES[ZIPF_LIVE] // scale.divisor)

@@ -26,13 +26,18 @@ create view at_best as
 select experiment, line, arg_min(place, mean) as place
 from (select experiment, line, place, avg(response) as mean from tiers group by all) group by experiment, line;
 
+create view calmest as -- Without checkpoints another share may be the best of a line than with them.
+select replace(experiment, '-near', '-judged') as experiment, seed, min(calm_ns(n, false)) filter (line = $FP) as fp,
+    min(calm_ns(n, false)) filter (line = $RW) as rw
+from tiers where experiment like '%-near' group by experiment, seed;
+
 create view judged as
 select replace(o.experiment, '-judged', '') as experiment, o.line, o.title, o.seed, o.requests, f.place as fp_place,
     r.place as rw_place, change(o.response, f.response) as over_fp, change(o.response, r.response) as over_rw,
     change(r.response, f.response) as rw_over_fp, f.response as fp, r.response as rw, o.response, mean_of(settled(o.n)) as settles,
-    coalesce(o.given_up, 0) as given_up, change(calm_ns(o.n, false), calm_ns(f.n, false)) as calm_fp,
-    change(calm_ns(o.n, false), calm_ns(r.n, false)) as calm_rw
+    coalesce(o.given_up, 0) as given_up, change(calm_ns(o.n, false), nullif(c.fp, 0)) as calm_fp, change(calm_ns(o.n, false), nullif(c.rw, 0)) as calm_rw
 from tiers o join tiers f using (experiment, seed) join tiers r using (experiment, seed)
+    left join calmest c on c.experiment = o.experiment and c.seed = o.seed
 where o.experiment like '%-judged' and o.line = $OP and f.line = $FP and r.line = $RW;
 
 create view wear as
@@ -51,6 +56,9 @@ create view curves as
 select experiment, line, n, place, coalesce(response, 0) as response, coalesce(hits, 0) as hits,
     coalesce(gc_time, 0) as gc_time, coalesce(erases, 0) as erases
 from tiers;
+
+create view enough_periods as
+select *, "hybrid.period_requests" as period from tiers where requests >= $LEAST_PERIODS * "hybrid.period_requests";
 
 create view published as
 select unnest(map_keys($BEST_SHARES)) as experiment, 100 * unnest(map_values($BEST_SHARES))::double as best,

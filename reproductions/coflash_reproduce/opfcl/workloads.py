@@ -62,6 +62,8 @@ UNITS = tuple(f"{name}-{BY_UNIT}" for name in SENSITIVE)
 PERIODED = tuple(f"{name}-{BY_PERIOD}" for name in (*SENSITIVE, *DAYS))
 PERIODED_SERVERS = tuple(f"{name}-{BY_PERIOD}" for name in SENSITIVE)
 WRITERS = ("financial", "home", "given", *CONFIG_2)
+LEAST_PERIODS = 8
+"""The least periods in a run that says something of their length."""
 SEQUENTIAL_LEAST = 0.01
 """The least share of the pages past the cache with which the sequential unit may matter."""
 SIZED = ((*CONFIG_1, "home-slow", DAYS[0]), (*CONFIG_2, DAYS[1]))
@@ -393,7 +395,8 @@ def _with_cases(of: Experiment, kind: str, cases: Iterable[Case]) -> Experiment:
 
 
 def _by_unit(scale: Scale, of: Experiment) -> Experiment:
-    units = ((unit, {**op_fcl(), "hybrid.sequential_unit": f"{unit}KiB"}) for unit in scale.units_kib)
+    # The paper's detector takes requests greater than the unit, the kernel's those that fill it: one page more.
+    units = ((unit, {**op_fcl(), "hybrid.sequential_unit": f"{unit + 4}KiB"}) for unit in scale.units_kib)
     return _with_cases(of, BY_UNIT, (Case(OP, *unit) for unit in units))
 
 
@@ -436,7 +439,7 @@ CAUSES: dict[str, dict[str, dict[str, Any]]] = {
 """Changes that may explain what OP-FCL does; numbers for a segment, a period or requests are those of the usual one."""
 
 
-RULED = ("home",)
+RULED = ("home", "msn")
 """The workloads under which what resizing gives up decides, at the paper's size."""
 RULES = {title: CAUSES["home"][title] for title in ("as it is", "steady, one page a request", "no request waits")}
 """Other readings of who waits for what resizing gives up, or for any destage."""

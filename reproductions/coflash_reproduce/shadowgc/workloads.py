@@ -92,6 +92,8 @@ VARIANTS: dict[str, Mapping[str, Any]] = {
     "PT-LRU in the device": {"cache.policy": "pt-lru"},
     "BPLRU in the device": {"cache.policy": "bplru"},
     "4 GiB in the host": {"host_buffer.size": 4.0},
+    "4 GiB in the host, λ = 4": {"host_buffer.size": 4.0, "lambda": 4.0},
+    "4 GiB in the host, λ = 1": {"host_buffer.size": 4.0, "lambda": 1.0},
     READ_TITLES[0]: {"workload.synthetic.read_share": "30%"},
     READ_TITLES[1]: {"workload.synthetic.read_share": "30%", _BLOCKS: LAYOUTS[THREE]},
 }
@@ -282,9 +284,10 @@ def _variants(main: Scenario) -> Experiment:
         changes = {key: int(value * own[key]) if key in own else value for key, value in variant.items()}
         if share := changes.get(_SPACE):
             changes[_SPACE] = f"{round(share * raw_bytes(main) / 1.07 / PAGE_BYTES) * PAGE_BYTES // 2**10}KiB"
-        times = changes.pop("host_buffer.size", 1)
-        sizes = buffers(main.with_(changes), times * HOST_PERCENT, DEVICE_PERCENT)
-        cases += _cases(COMPARED, at, changes | sizes)
+        times, zgc = changes.pop("host_buffer.size", 1), {"name": "zgc", "lambda": changes.pop("lambda", LAMBDA)}
+        changes |= buffers(main.with_(changes), times * HOST_PERCENT, DEVICE_PERCENT)
+        weighed = _cases((ZGC,), at, {**changes, "cooperation": zgc})
+        cases += (*_cases((GGC,), at, changes), *weighed, *_cases((HGC, DGC, SGC), at, changes))
     return Experiment("variants", TITLES[MAIN], main, tuple(cases))
 
 

@@ -8,7 +8,6 @@ from itertools import combinations, product
 from typing import Any
 
 from coflash.demo import find_trace
-from coflash.results.estimate import estimate
 from coflash.results.why import shapley
 from coflash.scenario import Scenario
 from coflash.sweep.memory import flash_bytes
@@ -150,11 +149,6 @@ def _traced() -> Scenario:
 
 
 TITLES = tuple(" + ".join(part for part in PARTS if part in parts) or "none of them" for parts in SETS)
-
-
-def half_width(savings: list[float]) -> float:
-    """Return the half-width of the interval of a mean; 0 for one number."""
-    return estimate(savings).half_width or 0.0
 
 
 def shapley_of(savings: list[float]) -> list[float]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from coflash.charts import Axis, Chart, Look, lines
 from coflash.demo import find_trace
-from coflash.measures.measure import WAF_HOST
 from coflash.policies import policies
-from coflash.results.differences import difference
 from coflash.results.estimate import estimate
 from coflash.runs.run import fewest_programs
 from coflash.scenario import Scenario
@@ -20,7 +19,8 @@ from coflash.sweep.goal import goals
 from coflash.sweep.sized import PRICES
 from coflash.trace import info
 from coflash_reproduce.declare import study
-from coflash_reproduce.paper import Case, Experiment, Run
+from coflash_reproduce.drawing import looks, named_at_ends
+from coflash_reproduce.paper import Case, Experiment, Run, Runs
 from coflash_reproduce.study import WARM, four_dies
 
 NONE, OVERWRITES, DROP, BOTH, MOVING, COST = "none", "overwrites", "drop", "both", "moving in", "expected cost"
@@ -78,7 +78,7 @@ ZONES = [{"traffic": f"{30 if part else 40}%", "space": f"{space}%"} for part, s
 
 @dataclass(frozen=True)
 class Scale:
-    """The size of the experiments; those with several seeds are the factorial's with a cache of 5 %."""
+    """The size of the experiments."""
 
     writes: int
     """The pages that the host writes, but for traces."""
@@ -86,6 +86,7 @@ class Scale:
     axes: tuple[str, ...]
     """The conditions; all where none is named."""
     seeds: int
+    """Those of all runs but traces, the factorial with the smaller and the larger cache, and the drop by reads."""
 
 
 SCALES = {
@@ -139,7 +140,7 @@ def _axes(writes: int) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
         "reads to other pages": (_apart(writes, 0), {}),
         "reads to pages seldom written": (_apart(writes, -1), {}),
         "the hot set moves": (_phases(writes, flood=False), {}),
-        "floods": (_phases(writes, flood=True), {}),
+        "floods": (_phases(2 * writes, flood=True), {}),
         "JESD219": ({"remap": "none", "preset": {"name": "jesd219-enterprise", "requests": writes}}, {}),
         "28 % spare": (base, {"ftl.spare.share": "28%"}),
         "sepbit": (base, {"ftl.placement": "sepbit"}),
@@ -198,14 +199,13 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         base = _with(_generated(SKEWS[skew], scale.writes), {})
         for size in CACHES:
             cases, title = _cases(SCHEMES, EVICTIONS, size), f"{skew}, cache {size} %"
-            seeds = scale.seeds if size == CACHE else 1
-            found.append(Experiment(f"device {skew} {size}", title, base, cases, seeds=seeds))
+            found.append(Experiment(f"device {skew} {size}", title, base, cases))
         longer = _in_host(_with(_generated(SKEWS[skew], 2 * scale.writes), {}))
         cases, title = _cases(IN_HOST, FEW), f"{skew}, cache {CACHE} %, in the host"
         found.append(Experiment(f"host {skew} {CACHE}", title, longer, cases))
         found.append(Experiment(f"spare {skew}", skew, base, tuple(_by_spare())))
         found.append(Experiment(f"baseline {skew}", skew, base, _baselines()))
-    for skew, reads in product(("uniform", ZIPF), READS):
+    for skew, reads in product([skew for skew in ("uniform", ZIPF) if skew in scale.skews], READS):
         device = _with(_generated(SKEWS[skew], scale.writes, reads), {})
         cases = tuple(case for at in SHARES for case in _cases(IN_HOST, (LRU,), at))
         found.append(Experiment(f"drop {skew} {reads}", f"{skew}, {reads} % reads", device, cases))
@@ -213,10 +213,14 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         name: _with(*each) for name, each in _axes(scale.writes).items() if name in scale.axes or not scale.axes
     }
     if not scale.axes:
-        conditions |= {name: _drive(drive, scale.writes) for name, drive in DRIVES.items()}
+        conditions |= {name: _drive(drive, 2 * scale.writes) for name, drive in DRIVES.items()}
     cases, slow = _cases(SOME, FEW), _cases((NONE, OVERWRITES, COST), (LRU, FIRST, TINY))
     for name, device in conditions.items():
         found.append(Experiment(f"axis {name}", name, device, slow if name in (LARGER, *DRIVES) else cases))
+    once = [f"device {skew} {size}" for skew in SKEWS for size in CACHES if size != CACHE]
+    found = [
+        one if one.name in once or one.name.startswith("drop") else replace(one, seeds=scale.seeds) for one in found
+    ]
     for trace in (str(find_trace()), *traces) if not scale.axes else traces:
         name = f"{Path(trace).name.partition('.')[0]} (trace)"
         found.append(Experiment(f"axis {name}", name, _for_trace(trace), slow, (trace,)))
@@ -296,18 +300,6 @@ def dollars(run: Run) -> float:
     return (cost.value([run.metrics], run.scenario) or 0.0) * 2**30 / exported
 
 
-def over_slices(base: Run, run: Run) -> list[float]:
-    """Return the ends of the interval of what a run saves of another one's programs, over slices of its requests."""
-    found = difference(WAF_HOST, (base.result(),), (run.result(),))
-    between = found.over_slices if found else None
-    return [-each / base.read(WAF_HOST) for each in (between.high, between.low)] if between else []
-
-
-def half_width(values: list[float]) -> float:
-    """Return the half-width of the interval of a mean; 0 if it has none."""
-    return estimate(values).half_width or 0.0
-
-
 def declared(knowledge: str) -> str:
     """Return the memory that a scheme declares."""
     named = (one for of in policies() for one in of.policies if one.name == SCHEMES[knowledge])
@@ -315,12 +307,22 @@ def declared(knowledge: str) -> str:
 
 
 UNSTEADY_TOO = "only in the intervals over slices, for no other row is theirs"
-COLOURS = {
-    "more": "#e07000",
-    "alike": "#d8d8d8",
-    "2 to 15 % less": "#8fc4f0",
-    "15 to 30 % less": "#3f8fe0",
-    "30 to 45 % less": "#0050c0",
-    "more than 45 % less": "#001a70",
-}
-STUDY = study(globals())
+
+
+def _draw_prices(runs: Runs) -> list[Chart]:
+    """Draw the prices at which cooperation breaks even, and those that `coflash size` assumes."""
+    query = "select skew, spare, prices from breaks where size = $CACHE and prices is not null order by rank, spare"
+    points: list[dict[str, Any]] = []
+    for skew, spare, prices in STUDY.queries.rows(query, runs)[1]:
+        mean, half = estimate(prices).mean or 0.0, estimate(prices).half_width or 0.0
+        points.append({"x": spare, "y": mean, "low": mean - half, "high": mean + half, "name": skew})
+    looked = looks([*dict.fromkeys(point["name"] for point in points)])
+    for name, price in ((f"TLC: {RATIO:g}", RATIO), (f"SLC: {RATIO / 3:g}", RATIO / 3)):
+        points += [{"x": at, "y": price, "name": name} for at in (DEVICES[0], DEVICES[-1])]
+        looked[name] = Look("#6f7780", (1, 2))
+    across = Axis("spare space of the device with cooperation (%)", low=0, high=1.4 * DEVICES[-1])
+    up = Axis("price of a byte of cache, in bytes of flash", log=2, low=1, high=64)
+    return [named_at_ends(lines(points, across, up, styles=looked, inches=(3.35, 2.6)))]
+
+
+STUDY = study(globals(), pictures={"figure-2": _draw_prices})

@@ -15,7 +15,6 @@ from coflash_reproduce.study import WARM, asked, four_dies
 
 NONE, PLAIN, AMONG_COPIES = "none", "1, evict", "1, gc"
 ADAPTIVE, BY_AGE = "adaptive, evict", "by-age, evict"
-ONE_STREAM = [["host", "evict", "gc"]]
 
 
 def _cdm(weight: float | str, stream: str) -> dict[str, Any]:
@@ -34,7 +33,7 @@ SCHEMES: Mapping[str, dict[str, Any]] = {
 """By weight and stream, as `cooperation.removable_weight` and `cooperation.rewrite_stream` have them."""
 REMEDIES = tuple(SCHEMES)[2:]
 DRAWN = (PLAIN, ADAPTIVE, AMONG_COPIES, "by-age, gc")
-PGBENCH, OLTP, TORN, TOGETHER = "pgbench", "oltp-like", "torn", "one-stream"
+PGBENCH, OLTP, TORN = "pgbench", "oltp-like", "torn"
 _GENERATORS: Mapping[str, Any] = {
     "zipf": {"name": "zipf", "exponent": 0.9},
     "hot-cold": "hot-cold",
@@ -80,8 +79,6 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
             found.append(Experiment(f"{name}-{reads}", title, scenario, _cases(scale.cache_percent, "%", SCHEMES)))
     oltp = small.with_({"workload.preset": {"name": "oltp-like", "requests": 2 * scale.requests // 3}})
     found.append(Experiment(OLTP, "oltp-like", oltp, _cases(scale.cache_percent, "%", SCHEMES)))
-    together = demo.with_({"ftl.shared_streams": ONE_STREAM})
-    found.append(Experiment(TOGETHER, "pgbench, one stream", together, _cases((4,), "MiB", (NONE, PLAIN)), trace))
     torn = small.with_(
         {
             "flash.blocks_per_plane": 128,

@@ -27,7 +27,6 @@ WORKLOADS = {
     WRITES: "Zipf 0.9, writes only",
     GIVEN: "given trace",
 }
-WORKLOAD_NAMES = tuple(WORKLOADS)
 ALIKE = 0.01
 """The relative difference of WAF up to which two policies are as good."""
 TOGETHER = 0.9

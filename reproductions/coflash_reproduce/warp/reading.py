@@ -12,7 +12,9 @@ from coflash_reproduce.warp import workloads as its
 from coflash_reproduce.warp.streams import PAGES, SECOND, TIMES_LARGER, Numbers
 
 NEAR = 0.05
-"""A point is near if it deviates by at most this."""
+"""A point is near if its write amplification deviates by at most this, and"""
+NEAR_COPIES, FEW_COPIES = 0.2, 0.01
+"""the copies, which are the rest over 1, by at most this share, or this much of what the host writes."""
 CURVES_FILE, SECOND_FILE, WHOLE_FILE = (
     str(Path(__file__).with_name(f"{name}.csv")) for name in ("curves", "second", "whole")
 )
