@@ -542,6 +542,7 @@ def test_the_command_tells_its_findings_in_words_json_junit_and_its_status(tmp_p
         (["--run", "true"], "check: none was given; a workload needs one"),
         (["--seed", "3"], "--seed: has no effect without --run: an exploration goes on as it began"),
         (["--run", "true", "--state", "2"], "--state: has no effect beside --run, which explores anew"),
+        (["--check", "true", "--state", "2"], "--check: has no effect beside --state: the check of the exploration"),
         ([], "nothing was explored here to its end"),
     ):
         wrong = coflash("explore", "--device", str(tmp_path / "device"), *given)

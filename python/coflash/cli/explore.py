@@ -74,6 +74,7 @@ def explore(
         new = {"SCENARIO": scenario, "--size": size, "--points": points.isdecimal() and points != "100"}
         new |= {"--atomic": atomic != "512B", "--seed": seed > 0, "--fault": bool(faults), "--timeout": timeout != 600}
         console.check_effect(new, "without --run: an exploration goes on as it began")
+        console.check_effect({"--check": state and check}, "beside --state: the check of the exploration looks at it")
     else:
         console.check_effect({"--state": state}, "beside --run, which explores anew")
     console.check_json(json)
