@@ -375,6 +375,7 @@ def test_a_check_that_fails_without_a_power_cut_or_cannot_run_is_an_error(tmp_pa
         ),
         ("./missing", "the check cannot run: exit status 127"),
         ("[ $COFLASH_STATE -lt 1 ] || ./missing", "the check cannot run: exit status 127"),
+        (" ", "the check cannot run: exit status 0"),
     ):
         with pytest.raises(CoflashError, match=re.escape(said)):
             device.explore(scenario("none"), folder, program("disk.write(0, bytes(512))"), check)
@@ -467,7 +468,9 @@ def test_an_exploration_that_was_stopped_goes_on_to_what_a_whole_one_finds(tmp_p
         done = {json.loads(line)[0] for line in kept if line.endswith("]")}
         # As if the process had been killed while it wrote.
         with (folder / "states/verdicts.jsonl").open("a") as verdicts:
-            verdicts.write("\n[1, [")
+            verdicts.write("\n[1, [\n")
+        with (folder / "states/verdicts.jsonl").open("ab") as verdicts:
+            verdicts.write(b'[2, "\xff"]')
         before, found = found.states, explored(folder, checks)
         assert not done & {*map(int, states.read_text().split())}
         assert (found.is_stopped, found.states > before) == (checks < 2_000, True)
@@ -479,6 +482,14 @@ def test_an_exploration_that_was_stopped_goes_on_to_what_a_whole_one_finds(tmp_p
     assert explored(copy, 2_000) == there(found, copy), "what it keeps and removes is its own"
     assert explored(folder, 2_000, check=check) == found
     assert states.read_text().split() == ["0"], "the disk that lost no power"
+    for cannot, said in (
+        ("./missing", "the check cannot run"),
+        ("false", "the check fails"),
+        ("", "the check cannot run"),
+    ):
+        with pytest.raises(CoflashError, match=said):
+            explored(folder, 2_000, check=cannot)
+    assert explored(folder, 2_000) == found, "a check that cannot be used leaves everything as it was"
     other = explored(folder, 2_000, check="true")
     assert (other.planned, other.failed, (folder / "failures").exists()) == (found.planned, 0, False)
 

@@ -226,3 +226,5 @@ def test_notes_that_differ_in_their_numbers_are_told_once() -> None:
     assert together([("a", ["Same."]), ("b", ["Same."])]) == ["Same."]
     many = together([(name, ["Same."]) for name in "abcde"] + [("f", [])])
     assert many == ["Same. (In 5 of 6 runs: a, b, c, and 2 more.)"]
+    # The seeds of one point have one name.
+    assert together([("a", ["Same."]), ("a", ["Same."]), ("b", [])]) == ["Same. (In 2 of 3 runs: a.)"]

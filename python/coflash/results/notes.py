@@ -44,9 +44,10 @@ def together(runs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
 
 def _one(alike: dict[str, list[str]], total: int) -> str:
     """Write a note once; if not all runs have it in the same words, with the number of runs and some of their names."""
-    note, names = next(iter(alike)), [run for runs in alike.values() for run in runs]
-    if len(alike) == 1 and len(names) == total:
+    note, all_runs = next(iter(alike)), [run for runs in alike.values() for run in runs]
+    if len(alike) == 1 and len(all_runs) == total:
         return note
+    names = [*dict.fromkeys(all_runs)]
     others = f", and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     whose = f"; the numbers are those of {names[0]}" if len(alike) > 1 else ""
-    return f"{note} (In {len(names)} of {total} runs: {', '.join(names[:_NAMED])}{others}{whose}.)"
+    return f"{note} (In {len(all_runs)} of {total} runs: {', '.join(names[:_NAMED])}{others}{whose}.)"

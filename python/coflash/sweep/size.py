@@ -104,7 +104,7 @@ def size(
     margin = float(more or 0) / 100
     bounds = tuple(condition(text, cost, margin) for text in texts)
     if not bounds or not number(f"cost {cost}").is_known_before:
-        raise CoflashError(f"size: a goal is needed, such as waf_host<2.5, and a cost of keys alone, such as {PRICES}")
+        raise CoflashError(f"size: a goal is needed (of a measure: waf_host<2.5), and a cost of keys alone: {PRICES}")
     if capacity and (short := next((one.text for one in bounds if one.measure in _OF_A_PART), "")):
         raise CoflashError(say("of a part", goal=short))
     store = folder_for(out)

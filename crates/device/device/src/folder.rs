@@ -259,14 +259,9 @@ impl SessionFolder {
         Ok((scenario, recorder))
     }
 
-    /// Write the end of the session: whole or not at all, since the process may be killed meanwhile.
+    /// Write the end of the session.
     pub(crate) fn end(&self, end: &SessionEnd) -> io::Result<()> {
-        let text = serde_json::to_string(end).expect("it is plain data");
-        let new = self.0.join("session.json.new");
-        let mut file = private_file(&new)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&new, self.0.join("session.json"))
+        write_whole(&self.0.join("session.json"), end)
     }
 
     /// Read the input of the session's twin: the scenario, the contents found at power on, the restarts of the device,
@@ -291,6 +286,14 @@ impl SessionFolder {
         let restarts = Restarts { list: end.restarts, folder: self.0.clone() };
         Ok((Scenario::of_run(&text)?, found, restarts, Time { ns: end.end_ns }))
     }
+}
+
+/// Write a document to a file, which only its owner may read: whole or not at all, since the process may be killed meanwhile.
+pub(crate) fn write_whole(path: &Path, document: &impl Serialize) -> io::Result<()> {
+    let mut file = tempfile::NamedTempFile::new_in(path.parent().expect("a file has a folder"))?;
+    file.write_all(&serde_json::to_vec(document)?)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map(drop).map_err(|error| error.error)
 }
 
 /// Draw the stores that survive a power cut.

@@ -75,10 +75,7 @@ impl<'a> Checker<'a> {
             ("COFLASH_FLUSHES", flushes.to_string()),
             ("COFLASH_STATE", number.to_string()),
             ("COFLASH_MARK", mark),
-            (
-                "COFLASH_FAULT",
-                self.record.fault.as_ref().map_or_else(String::new, |(fault, _)| fault.clone()),
-            ),
+            ("COFLASH_FAULT", self.record.fault.clone().unwrap_or_default().0),
         ]
     }
 

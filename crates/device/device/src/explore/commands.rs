@@ -86,7 +86,8 @@ impl Commands {
             let ended = self.run(&mut process);
             stopper.stop();
             serving.join().expect("the server does not panic")?;
-            ended
+            let is_empty = command.trim().is_empty();
+            ended.map(|ended| Ended { could_not_run: ended.could_not_run || is_empty, ..ended })
         })
     }
 

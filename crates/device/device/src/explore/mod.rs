@@ -30,7 +30,7 @@ mod shrink;
 mod states;
 
 use crate::export::shape;
-use crate::folder::{DeviceError, Folder};
+use crate::folder::{DeviceError, Folder, write_whole};
 use crate::layers::{over, shared};
 use crate::lines::Lines;
 use crate::lock::lock;
@@ -50,7 +50,7 @@ use run::RunDisk;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -128,14 +128,6 @@ struct Kept {
     records: Vec<Record>,
 }
 
-impl Kept {
-    fn write(&self, folder: &Folder) -> Result<(), DeviceError> {
-        let file = File::create(folder.join(RECORDS).join("record.json")).map(BufWriter::new);
-        let written = file.and_then(|file| Ok(serde_json::to_writer(file, self)?));
-        written.map_err(|problem| folder.io(problem))
-    }
-}
-
 /// The verdict on a state, as it is kept for an exploration that goes on: nothing if it is right; the outline of what the check wrote,
 /// and the failure if it was shrunk.
 type Verdict = Option<(String, Option<Failed>)>;
@@ -178,8 +170,8 @@ pub fn explore(
         return Ok(Explored { is_stopped: true, ..Explored::default() });
     }
     let kept = Kept { plan: plan.clone(), device: device_now(folder)?, records: records? };
-    kept.write(folder)?;
-    exploring.check_states(&kept.records, None, report)
+    keep(folder, &kept)?;
+    exploring.check_states(&kept.records, None, None, report)
 }
 
 /// Go on with the last exploration: check the states that it has not checked, by its check, or all by another one. Or make only one
@@ -206,16 +198,13 @@ pub fn again(
     for (number, record) in kept.records.iter_mut().enumerate() {
         record.data = Some(File::open(data_of(folder, number)).map_err(io)?);
     }
-    if let Some(check) = check.filter(|check| only.is_none() && *check != kept.plan.check) {
-        clear(folder, &["failures", "states"])?;
-        kept.plan.check = check;
-        kept.write(folder)?;
-    }
+    let check = check.filter(|check| only.is_none() && *check != kept.plan.check);
+    let is_new = check.map(|check| kept.plan.check = check).is_some();
     let commands = Commands::new(kept.plan.limit).map_err(io)?;
     let exploring =
         Exploring { folder, plan: &kept.plan, commands: &commands, files: &files, jobs: jobs.max(1) };
-    let explored = exploring.check_states(&kept.records, only, report)?;
-    if let Some(number) = only.filter(|_| explored.states == 0) {
+    let explored = exploring.check_states(&kept.records, only, is_new.then_some(&kept), report)?;
+    if let Some(number) = only.filter(|_| explored.states == 0 && !explored.is_stopped) {
         let allowed = format!("states 1 to {} were explored", explored.planned);
         return Err(folder.unusable(format!("state {number} was asked for; {allowed}")));
     }
@@ -236,6 +225,10 @@ fn device_now(folder: &Folder) -> Result<String, DeviceError> {
     };
     let both = of("data").and_then(|data| Ok([data, of("metadata")?].join("; ")));
     both.map_err(|problem| folder.io(problem))
+}
+
+fn keep(folder: &Folder, kept: &Kept) -> Result<(), DeviceError> {
+    write_whole(&folder.join(RECORDS).join("record.json"), kept).map_err(|problem| folder.io(problem))
 }
 
 fn data_of(folder: &Folder, number: usize) -> PathBuf {
@@ -348,6 +341,7 @@ impl Exploring<'_> {
             return Err(self.folder.unusable(format!("{what} failed: {story}: {}", output.trim())));
         }
         let (record, faults) = disk.into_record().map_err(io)?;
+        record.data.as_ref().map_or(Ok(()), File::sync_all).map_err(io)?;
         records.push(Record { cut: cut.cloned(), power_on_s, share, ..record });
         Ok(faults)
     }
@@ -385,24 +379,26 @@ impl Exploring<'_> {
         let place = self.folder.join("states");
         fs::create_dir_all(&place)?;
         let file = File::options().read(true).append(true).create(true).open(place.join("verdicts.jsonl"))?;
-        let lines = if only.is_none() { io::read_to_string(&file)? } else { String::new() };
-        Ok((lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect(), file))
+        let lines: Vec<_> = BufReader::new(&file).split(b'\n').collect::<Result<_, _>>()?;
+        let verdicts = lines.iter().filter_map(|line| serde_json::from_slice(line).ok());
+        Ok((verdicts.filter(|_| only.is_none()).collect(), file))
     }
 
-    /// Check the planned states of all runs that are not yet checked, or only one.
+    /// Check the planned states of all runs that are not yet checked, or only one. With another check, which is kept once it has
+    /// succeeded without a power cut, none is.
     fn check_states(
         &self,
         records: &[Record],
         only: Option<usize>,
+        anew: Option<&Kept>,
         report: &mut dyn FnMut(&Explored) -> bool,
     ) -> Result<Explored, DeviceError> {
         let plans: Vec<_> = records.iter().map(|record| self.plan_of(record)).collect::<Result<_, _>>()?;
         let log = &records[0].log;
-        let (changes, marks) = (log.changes(), log.marks.len());
         let explored = Explored {
-            changes,
-            flushes: log.entries.len() - changes,
-            marks,
+            changes: log.changes(),
+            flushes: log.entries.len() - log.changes(),
+            marks: log.marks.len(),
             planned: plans.iter().map(|plan| plan.states.len()).sum(),
             coverage: plans.iter().map(|plan| plan.coverage.clone()).collect(),
             faults: records.iter().filter_map(|record| record.fault.clone()).collect(),
@@ -425,6 +421,13 @@ impl Exploring<'_> {
                 ended.output.trim()
             )))
         })?;
+        if let Some(kept) = anew {
+            if self.commands.is_stopped() {
+                return Ok(Explored { is_stopped: true, ..known().clone() });
+            }
+            clear(self.folder, &["failures", "states"])?;
+            keep(self.folder, kept)?;
+        }
         let (verdicts, file) = self.verdicts(only).map_err(|problem| self.folder.io(problem))?;
         let (mut first, wrong) = (1, Mutex::new(BTreeSet::new()));
         for (run, plan) in plans.iter().enumerate() {
