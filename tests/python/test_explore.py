@@ -464,11 +464,11 @@ def test_an_exploration_that_was_stopped_goes_on_to_what_a_whole_one_finds(tmp_p
     whole = shutil.copytree(folder, tmp_path / "whole")
     (whole / "states/verdicts.jsonl").unlink()
     for checks in (12, 30, 2_000):
-        kept = (folder / "states/verdicts.jsonl").read_text().splitlines()
+        kept = (folder / "states/verdicts.jsonl").read_text(errors="replace").splitlines()
         done = {json.loads(line)[0] for line in kept if line.endswith("]")}
         # As if the process had been killed while it wrote, and the disk had lost what it held.
         with (folder / "states/verdicts.jsonl").open("ab") as verdicts:
-            verdicts.write(b'\n[1, [\n[2, "\xff"]')
+            verdicts.write(b'\n[1, [\n[2, "\xff')
         before, found = found.states, explored(folder, checks)
         assert not done & {*map(int, states.read_text().split())}
         assert (found.is_stopped, found.states > before) == (checks < 2_000, True)

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Event
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from coflash import CoflashError, Table, trace
-from coflash import _core as coflash_core
 from coflash.cli import app
 from coflash.demo import find_trace
 from coflash.measures.record import Record, kinds
@@ -256,31 +251,3 @@ def test_facts_and_curves_are_short_and_become_frames(tmp_path: Path) -> None:
     assert len(repr(curves)) < 80 and "<table>" in curves._repr_html_()
     curves.plot(tmp_path / "curves.svg")
     assert b"miss ratio" in (tmp_path / "curves.svg").read_bytes()
-
-
-def test_control_c_ends_the_wait_for_the_writer_of_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pipe, opens, ended, described = tmp_path / "pipe", Event(), Event(), coflash_core.trace_info
-    os.mkfifo(pipe)
-
-    def describe(*given: Any) -> Any:
-        opens.set()
-        return described(*given)
-
-    def interrupt() -> bool:
-        opens.wait()
-        for _ in range(100):  # the first may come before the file is opened
-            if ended.wait(0.05):
-                return True
-            os.kill(os.getpid(), signal.SIGINT)
-        os.close(os.open(pipe, os.O_WRONLY))  # else nothing would end the wait
-        return False
-
-    monkeypatch.setattr(coflash_core, "trace_info", describe)
-    with ThreadPoolExecutor(1) as other:
-        interrupted = other.submit(interrupt)
-        try:
-            with pytest.raises(KeyboardInterrupt):
-                trace.info(pipe)
-        finally:
-            ended.set()
-    assert interrupted.result()

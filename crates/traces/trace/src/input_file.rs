@@ -105,17 +105,6 @@ fn archived_files(path: &str, compression: Compression) -> Result<Vec<InputFile>
     Ok(files)
 }
 
-/// Open a pipe. It waits for a writer; a signal ends the wait with an error instead of a retry.
-#[cfg(unix)]
-fn open_pipe(path: &str) -> io::Result<File> {
-    use rustix::fs::{Mode, OFlags, open};
-    Ok(open(path, OFlags::CLOEXEC, Mode::empty())?.into())
-}
-#[cfg(not(unix))]
-fn open_pipe(path: &str) -> io::Result<File> {
-    File::open(path)
-}
-
 /// The file of an archive's entry; `None` for an entry without content.
 fn archived_file<R: Read>(
     path: &str,
@@ -153,9 +142,10 @@ impl InputFile {
         match &self.location {
             Location::StandardInput => Ok(once(STANDARD_INPUT, Box::new(Interruptible(io::stdin())))),
             Location::Path(path) => {
+                let file = File::open(path).map_err(refused)?;
                 let whole: Input = match self.bytes {
-                    Some(_) => Box::new(File::open(path).map_err(refused)?),
-                    None => once(path, Box::new(Interruptible(open_pipe(path).map_err(refused)?))),
+                    Some(_) => Box::new(file),
+                    None => once(path, Box::new(Interruptible(file))),
                 };
                 Ok(counted(whole))
             }
