@@ -374,7 +374,7 @@ impl Exploring<'_> {
         in_parallel(self.jobs.min(states.len()), self.commands, job, report)
     }
 
-    /// The verdicts so far, by the numbers of states, and the file to which more are added; none where only one state is asked for.
+    /// Return the verdicts so far by the numbers of states, and the file to which more are added. For one state alone there are no verdicts.
     fn verdicts(&self, only: Option<usize>) -> io::Result<(BTreeMap<usize, Verdict>, File)> {
         let place = self.folder.join("states");
         fs::create_dir_all(&place)?;
@@ -384,8 +384,8 @@ impl Exploring<'_> {
         Ok((verdicts.filter(|_| only.is_none()).collect(), file))
     }
 
-    /// Check the planned states of all runs that are not yet checked, or only one. With another check, which is kept once it has
-    /// succeeded without a power cut, none is.
+    /// Check the planned states of all runs that are not yet checked, or only one. `anew` is an exploration with another check: once
+    /// this check has succeeded without a power cut, it replaces what was kept, and all states are checked.
     fn check_states(
         &self,
         records: &[Record],
@@ -478,7 +478,7 @@ impl Exploring<'_> {
                     if only.is_some() || self.commands.is_stopped() {
                         return Ok(());
                     }
-                    // A line begins anew after one that was cut off.
+                    // The line feed comes first: the line before may have been cut off.
                     let line = format!("\n{}", serde_json::json!((state, verdict)));
                     (&file).write_all(line.as_bytes()).map_err(|problem| self.folder.io(problem))
                 })?;
