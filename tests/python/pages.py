@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.chrome.webdriver import WebDriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
@@ -23,10 +24,18 @@ def look(browser: WebDriver, width: int, scheme: str = "light", motion: str = "r
 
 
 def until(holds: Callable[[], Any]) -> None:
+    """Waits until the condition holds. A part that the page just takes away or has not drawn yet is waited for, too."""
     end = time.monotonic() + PATIENCE_S
-    while not holds():
+    while not now(holds):
         assert time.monotonic() < end, "it will never be"
         time.sleep(0.02)
+
+
+def now(holds: Callable[[], Any]) -> bool:
+    try:
+        return bool(holds())
+    except (StaleElementReferenceException, NoSuchElementException):
+        return False
 
 
 def tasks_s(browser: WebDriver) -> float:
