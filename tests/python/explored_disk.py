@@ -66,7 +66,7 @@ def program(code: str) -> str:
     here = str(Path(__file__).parent)
     begins = f"import os, sys, time\nsys.path.insert(0, {here!r})\nfrom explored_disk import *\ndisk = Disk()\n"
     quoted = (begins + code).replace("'", "'\\''")
-    return f"exec {sys.executable} -c '{quoted}'"
+    return f"exec {sys.executable} -S -E -c '{quoted}'"
 
 
 def mark(text: str) -> None:
