@@ -229,16 +229,50 @@ def test_the_drives_are_drawn_soon_and_stand_still_for_a_reader_who_wants_no_mot
     assert at_first > 6000, "a victim is shown, with all that became of its pages"
     assert int(text(browser, "#left .copied")) > int(text(browser, "#left .wasted")) > 0
     assert text(browser, "#right .wasted") == "0"
+    assert text(browser, "#spoken").startswith(f"Victim. Left: {text(browser, '#left .copied')} pages copied, ")
+    assert not find(browser, "#left .bars").is_displayed()
     record_property(
         "ms to the first picture", run(browser, "return performance.getEntriesByName('drawn')[0].startTime")
     )
+    click(browser, "#run")
+    until(lambda: text(browser, "#left .which") == "so far")
+    assert find(browser, "#left .bars").is_displayed()
     features = [{"name": "prefers-reduced-motion", "value": "no-preference"}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     page("")
     assert text(browser, "#run") == "Pause"
     until(lambda: int(text(browser, "#left .copied")) > 0)
+    assert text(browser, "#spoken") != ""
     until(lambda: text(browser, "#right .which") == "so far")
+    assert text(browser, "#spoken") == "", "the victim is not shown any more"
     until(lambda: served(browser) > at_first + 500)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+# OP-FCL's blocks keep a page for their summary.
+@pytest.mark.parametrize(("scheme", "pages"), [("cdm", 64), ("op-fcl", 63)])
+def test_bars_show_what_the_kernel_counts_on_one_scale_for_all_drives(
+    page: Open, scheme: str, pages: int, width: int
+) -> None:
+    browser = page("")
+    look(browser, width)
+    page(f"#scheme={scheme}&requests=20000&score=age")
+    sides = ["left", "right", "own"]
+
+    def numbers(place: str) -> list[int]:
+        return [int(text(browser, place.format(side)).replace(",", "")) for side in sides]
+
+    copies, cleanings = (
+        numbers(f"#counters [data-side='{{}}'][data-path='{path}']") for path in ("gc_copies_pages", "victims")
+    )
+    freed = [pages - round(copied / cleaned) for copied, cleaned in zip(copies, cleanings, strict=True)]
+    assert len(set(freed)) == len(set(cleanings)) == 3
+    for name, expected in (("freed", freed), ("victims", cleanings)):
+        assert numbers(f"#{{}} strong.{name}") == expected
+        bars = [find(browser, f"#{side} i.{name}") for side in sides]
+        assert all(bar.is_displayed() for bar in bars)
+        scales = [bar.rect["width"] / value for bar, value in zip(bars, expected, strict=True)]
+        assert max(scales) == pytest.approx(min(scales), rel=0.02)
 
 
 @pytest.mark.parametrize("story", STORIES)

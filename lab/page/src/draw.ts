@@ -23,6 +23,7 @@ export interface Palette {
   kinds: Record<PageKind, string>;
   hatch: string;
   victim: string;
+  room: string;
 }
 
 export function palette(root: Element): Palette {
@@ -34,6 +35,7 @@ export function palette(root: Element): Palette {
     kinds,
     hatch: colour("--hatch"),
     victim: colour("--worse"),
+    room: colour("--better"),
   };
 }
 
@@ -67,6 +69,13 @@ export function paintPage(context: CanvasRenderingContext2D, kind: PageKind, mar
   context.moveTo(x, y + inner);
   context.lineTo(x + inner, y);
   context.stroke();
+}
+
+/** Frame a page that stays free: room for new data. */
+export function paintRoom(context: CanvasRenderingContext2D, { x, y, size }: { x: number; y: number; size: number }, colours: Palette): void {
+  context.strokeStyle = colours.room;
+  context.lineWidth = Math.max(1, size * 0.06);
+  context.strokeRect(x + 1, y + 1, size * 0.92 - 2, size * 0.92 - 2);
 }
 
 /** Paint pages by their words. */
