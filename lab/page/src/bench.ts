@@ -48,8 +48,6 @@ export class Bench {
   private shownSince = 0;
   /** When the scene of a victim began; 0 without one. */
   private sceneFrom = 0;
-  /** What is said of the victims, as long as they are shown. */
-  private spoken = "";
   private countersFrom = 0;
   private isStale = false;
   private colours: Palette = palette(document.documentElement);
@@ -175,11 +173,9 @@ export class Bench {
     this.speak("");
   }
 
-  /** Say something of the victims in place of what was said of them. What else is said there stays. */
+  /** Say what became of the victims, as long as they are shown. */
   private speak(text: string): void {
-    const place = this.root.querySelector("#spoken");
-    if (place && (text || place.textContent === this.spoken)) place.textContent = text;
-    this.spoken = text;
+    this.root.querySelector("#spoken")?.replaceChildren(text);
   }
 
   /** Whether there are drives that can go on. */

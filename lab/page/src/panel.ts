@@ -134,14 +134,11 @@ export function said(victim: Victim | null): string {
   const count = (answer: string): number => victim.pages.filter((page) => page.answer === answer).length;
   const wasted = victim.pages.filter(({ answer, held }) => held === 2 && (answer === "copied" || answer === "fast")).length;
   const [copied, dropped, buffer, fast, moved] = [count("copied"), count("dropped"), count("from-buffer"), count("fast"), count("moved-in")];
-  return [
-    `${copied} pages copied`,
-    wasted > 0 ? `${wasted} of them wasted: newer data waits already` : "",
-    moved > 0 ? `${moved} moved into the cache` : "",
-    dropped > 0 ? `${dropped} dropped: the cache has them` : "",
-    buffer > 0 ? `${buffer} with newer data from the buffer` : "",
-    fast > 0 ? `${fast} to a fast block` : "",
-  ].filter(Boolean).join(", ");
+  const others: [number, string][] = [
+    [wasted, "of them wasted: newer data waits already"], [moved, "moved into the cache"], [dropped, "dropped: the cache has them"],
+    [buffer, "with newer data from the buffer"], [fast, "to a fast block"],
+  ];
+  return [`${copied} pages copied`, ...others.filter(([pages]) => pages > 0).map(([pages, became]) => `${pages} ${became}`)].join(", ");
 }
 
 /** Return what the right drive comes to beside the left one, in words. A block has `perBlock` pages. */

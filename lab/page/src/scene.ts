@@ -1,6 +1,6 @@
 /** A victim of GC as a scene: the way of each of its pages, to a new block or to the cache, and then the drive whole. */
 
-import { type Palette, type PageKind, fit, isMarked, kindOf, paintPage, paintPages, paintRoom } from "./draw";
+import { type Palette, type PageKind, fit, isMarked, kindOf, paintPage, paintPages } from "./draw";
 import type { Victim } from "./kernel";
 
 /** What becomes of a page of a victim: it is copied, copied in vain, taken from its slot, dropped to its slot, or left as waste, early
@@ -176,10 +176,7 @@ function drawVictim(context: CanvasRenderingContext2D, scene: Scene, time: numbe
   const free = scene.pages.length - copied - scene.returned.size;
   const [short, long] = time < GONE_MS ? ["↓ copies in a new block", "copies in a new block"] : [`↓ ${copied} copied${later}, ${free} free`, `${copied} copies${later}, ${free} stay free`];
   label(context, isTall ? short : long, copies.x, copies.y - 5, colours);
-  scene.pages.forEach((_, at) => {
-    paintPage(context, "free", false, cellOf(copies, at), colours);
-    if (time >= GONE_MS && at >= copied) paintRoom(context, cellOf(copies, at), colours);
-  });
+  scene.pages.forEach((_, at) => paintPage(context, time >= GONE_MS && at >= copied ? "room" : "free", false, cellOf(copies, at), colours));
   if (!isTall) label(context, "→", (victim.x + victim.size * victim.across + copies.x) / 2 - 8, copies.y + (copies.size * copies.across) / 2, colours, 1.5);
   let copy = 0;
   scene.pages.forEach((page, at) => {
