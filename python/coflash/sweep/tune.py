@@ -285,19 +285,20 @@ class Search:
 
     def _work(self, study: optuna.Study, todo: int, opened: Engine, watch: Watch) -> None:
         store, told = self._question.store, 0
-        for outcome in work(self._jobs(study, todo, watch), opened, store, watch, ahead=False):
-            trial = self._open[outcome.job.key].pop()
-            trial.left -= 1
-            if outcome.failure is not None:
-                trial.reason = trial.reason or outcome.failure.error
-            if trial.left:
-                continue
-            self._tell(study, trial, store)
-            told += 1
-            # The course, for a live report. After many trials it is written less often: one more changes little.
-            if told % (1 + told // 50) == 0:
-                with suppress(CoflashError):  # while no trial has a value
-                    self._tuning(study, store.path).write()
+        with self._question.asked(lambda: str(self._tuning(study, store.path))):
+            for outcome in work(self._jobs(study, todo, watch), opened, store, watch, ahead=False):
+                trial = self._open[outcome.job.key].pop()
+                trial.left -= 1
+                if outcome.failure is not None:
+                    trial.reason = trial.reason or outcome.failure.error
+                if trial.left:
+                    continue
+                self._tell(study, trial, store)
+                told += 1
+                # The course, for a live report. After many trials it is written less often: one more changes little.
+                if told % (1 + told // 50) == 0:
+                    with suppress(CoflashError):  # while no trial has a value
+                        self._tuning(study, store.path).write()
 
     def _jobs(self, study: optuna.Study, todo: int, watch: Watch) -> Iterator[Job]:
         number, again = self._trials - todo, 0
