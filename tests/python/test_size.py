@@ -282,6 +282,11 @@ def test_another_scheme_is_a_choice_and_one_whose_parts_cannot_be_had_is_told(tr
     found = coflash.size(trace, "waf_host<0.9", drive=DRIVE, out=tmp_path, seeds=1)
     # Five schemes, and four beside each of four orders of eviction.
     assert re.search(r" 21 other schemes or orders of eviction had to do on a cheaper device\.", found.how[2])
+    page = (Path(__file__).parents[2] / "docs/sizing.md").read_text("utf-8")
+    assert re.findall(r"(\d+) other schemes", page)[0] == "21", "the page has the answers of this version"
+    rests, *_ = re.findall(r"^The answer rests on .*?\n(?=The numbers)", page, re.MULTILINE | re.DOTALL)
+    plain, here = (re.sub(r"[\d.,]+ [GM]iB|\d+ (?=dies|channel)", "#", text) for text in (rests, found.sentences[2]))
+    assert " ".join(plain.split()) == here
     own = coflash.size(trace, "waf_host<0.9", drive=DRIVE, over={"cooperation": ["none"]}, out=tmp_path, seeds=1)
     assert found.answer.is_met and own.answer.is_met and found.answer.cost <= own.answer.cost
     assert "other scheme" not in own.how[2]

@@ -79,7 +79,7 @@ class Grown:
         cached = min(cache / self.times, room) // page_bytes(drive) * page_bytes(drive)
         return fills.with_({"cache.size": f"{cached:.0f}B"}) if unit == "bytes" else fills
 
-    def written(self, trace: Paths, options: Options, file: Path) -> Paths:
+    def written(self, trace: Paths, options: Options, file: Path) -> Path:
         """Write the copies as a trace, unless they are there.
 
         They take turns of a few requests, each at another place of the trace: caches see all that is in use at a time,
