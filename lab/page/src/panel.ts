@@ -148,8 +148,8 @@ export function compared(left: Numbers, right: Numbers, chart: Measure, perBlock
   const percent = (from: number, to: number, less: string): string => `${Math.round((100 * Math.abs(from - to)) / Math.max(1, from))}\u00a0% ${from >= to ? less : "more"}`;
   if (chart === "waf") {
     if (one === other) return "both drives have written the same number of flash pages";
-    const because = freed(right, perBlock) > freed(left, perBlock) && right.victims < left.victims ? ". Each cleaning frees more room there, so fewer are needed: that spares useful copies, too." : "";
-    return `${percent(one, other, "fewer")} flash pages written on the right${one > other ? ", so less wear" : ""}${because}`;
+    const because = freed(right, perBlock) > freed(left, perBlock) && right.victims < left.victims ? ": each cleaning frees more room, so fewer are needed, and useful copies are spared, too" : "";
+    return `${percent(left.gc_copies_pages, right.gc_copies_pages, "fewer")} copies on the right${because}. In all, ${percent(one, other, "fewer")} flash pages written${one > other ? ", so less wear" : ""}.`;
   }
   return `a request takes ${(other / 1e6).toFixed(2)} ms on the right, ${(one / 1e6).toFixed(2)} ms on the left: ${percent(one, other, "less")}`;
 }
