@@ -22,7 +22,7 @@ _BOUNDS = "Grey diamonds do not meet the conditions."
 _TRADE_OFF = "A trial is on the front if no other is better in one objective and as good in the others."
 _ALLOWED, _NOT_ALLOWED = "trials", "beyond a condition"
 _FAR = 5
-"""A value that is so many times the least one is far off."""
+"""A value is far off that is this many times the least one."""
 _DRAWN = ("name", "part", "text")
 """What a chart needs of a trial beside its data."""
 
