@@ -118,10 +118,9 @@ class Tuning(Kept):
 
         def row(trial: Trial) -> list[str]:
             pairs = zip(self.goals, trial.objectives, strict=True)
-            objectives = [show_estimate(one, goal.measure.unit) for goal, one in pairs]
             broken = zip(self.bounds, trial.excess, strict=True)
             bounded = [say_bounded(bound, Estimate(bound.value_at(by), None, 1), by) for bound, by in broken]
-            return [*trial.values.values(), *objectives, *bounded]
+            return [*trial.values.values(), *[show_estimate(one, goal.measure.unit) for goal, one in pairs], *bounded]
 
         heads = [*self.best.values, *(goal.measure.label for goal in self.goals), *self.subject_to]
         return [TextTable.of(heads, map(row, self._shown), "l" * len(self.best.values) + "r")]
