@@ -117,7 +117,7 @@ class Sizing(Kept):
     times: float
     """The bytes of the drive for which one of the devices stands."""
     parts: tuple[str, str]
-    """The dies and the channels of the drive, and why there are so many channels, if the trace decides."""
+    """The dies and the channels of the drive, and how the channels follow from the trace, if they do."""
 
     @property
     def scenario(self) -> Scenario:
