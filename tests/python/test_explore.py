@@ -40,7 +40,7 @@ def program(code: str) -> str:
     """A program with a connection to the disk, as a command."""
     begins = f"import os, sys, time\nsys.path.insert(0, {str(HERE)!r})\nfrom explored_disk import *\ndisk = Disk()\n"
     quoted = (begins + code).replace("'", "'\\''")
-    return f"exec {sys.executable} -c '{quoted}'"
+    return f"exec {sys.executable} -S -E -c '{quoted}'"
 
 
 def recording(steps: str) -> str:

@@ -46,7 +46,7 @@ def blank(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", EXPLORED + DRIVES)
 def test_an_exploration_finds_a_fault_and_accuses_no_right_program(name: str, blank: Path) -> None:
-    points = 40 if name in DRIVES else 12
+    points = 16 if name in DRIVES else 12
     outcomes = {variant: explored(RAW[name], variant, blank, points=points) for variant in (FAULT, RIGHT)}
     assert verdict(outcomes) == "as it must be", outcomes
     assert device.check(blank) == []
