@@ -12,7 +12,7 @@ from disk_model import DiskModel
 from power_corpus import FAULT, MEDIA, RIGHT, Case, Outcome, busy, cases, explored, prepared, sought, verdict
 
 RAW = {case.name: case for case in cases() if case.medium == "raw"}
-EXPLORED = ("fua-of-another-write", "flush-of-another-thread", "torn-append")
+EXPLORED = ("fua-of-another-write", "flush-of-another-thread", "torn-append", "flush-of-another-device")
 """A few, of which each needs another rule of the model of order."""
 _SILENT = ("unchecked", "version-unchecked", "place-unchecked")
 DRIVES = ("flush-retried", "trim-for-zeros", "recovery-clears-first", *_SILENT)
