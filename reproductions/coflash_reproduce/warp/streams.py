@@ -124,13 +124,7 @@ def _over(workload: str, random: np.random.Generator, count: int, places: int) -
 
 
 def requests(
-    workload: str,
-    handles: str,
-    scale: int,
-    fills: float,
-    logged: bool = True,
-    over_beside: float = 1.0,
-    seed: int = SEED,
+    workload: str, handles: str, scale: int, fills: float, logged: bool = True, over_beside: float = 1, seed: int = SEED
 ) -> Iterator[Numbers]:
     """Yield tables of page, pages and handle, in the order of the requests; the device is 1 / scale of the drive's."""
     random, exported = np.random.default_rng(seed), PAGES * TIMES_LARGER.get(handles, 1) // scale
@@ -152,13 +146,7 @@ def requests(
 
 
 def trace(
-    workload: str,
-    handles: str,
-    scale: int,
-    fills: float,
-    logged: bool = True,
-    over_beside: float = 1.0,
-    seed: int = SEED,
+    workload: str, handles: str, scale: int, fills: float, logged: bool = True, over_beside: float = 1, seed: int = SEED
 ) -> str:
     """Write the requests as a trace, unless it is there; return its path."""
     marks = ("" if logged else "-written") + ("" if over_beside == 1 else f"-{over_beside:g}")
