@@ -271,8 +271,7 @@ def work() -> None:
         try:
             policy = external.loaded(Path(path), name)
             if suite is None:
-                key = external.key_of(policy)
-                suite = next((each for each in SUITES if _SUITES[each].key == key), "gc")
+                suite = next((each for each in SUITES if _SUITES[each].key == external.key_of(policy)), "gc")
                 print(json.dumps(["suite", suite]), file=lines, flush=True)
             chosen = _SUITES[suite]
             for workload, scenario in chosen.scenarios().items():

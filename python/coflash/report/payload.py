@@ -286,7 +286,8 @@ def _scenarios(results: Any) -> tuple[list[str], list[list[int]]]:
         return before[section][1]
 
     scenarios = (result.document["scenario"].items() for result in results)
-    return list(lines), [[number for part in one for number in numbers(*part)] for one in scenarios]
+    found = [[number for part in one for number in numbers(*part)] for one in scenarios]
+    return list(lines), found
 
 
 def _facts(result: Result) -> dict[str, Any]:
