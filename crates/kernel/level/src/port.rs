@@ -90,6 +90,12 @@ impl<L> Port<L> {
         &mut self.device
     }
 
+    /// Whether nothing happens here: all calls may go to the device.
+    pub(crate) fn is_open(&self) -> bool {
+        let acts = self.crosses || self.takes_time || self.has_buffer || self.controller.volatile;
+        !acts && self.pages_per_unit == 1
+    }
+
     /// Convert into the device.
     #[must_use]
     pub fn into_device(self) -> May<WriteBack<L>, L> {
