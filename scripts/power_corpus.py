@@ -90,6 +90,8 @@ class Case:
     """The fault of the drive under which it shows, if it needs one."""
     recover: dict[str, str] = field(default_factory=dict)
     """The command that recovers, by variant, if the fault is there."""
+    size: str | None = None
+    """The sizes of its devices, if it has several."""
 
     def missing(self) -> list[str]:
         """List what it needs, and is not here."""
@@ -106,7 +108,17 @@ def cases() -> Iterator[Case]:
             {each: f"{python}/kinds.py {name} {each} {act}" for each in both} for act in ("run", "check", "recover")
         )
         drive, recover = (disk.fault,) if disk.fault else (), recover if disk.recover else {}
-        yield Case(name, disk.run.__doc__ or "", disk.published, "raw", run, check, drive=drive, recover=recover)
+        yield Case(
+            name,
+            disk.run.__doc__ or "",
+            disk.published,
+            "raw",
+            run,
+            check,
+            drive=drive,
+            recover=recover,
+            size=disk.size,
+        )
     for script, table, media in (("files.py", files.KINDS, ("ext4", "xfs")), ("stores.py", stores.KINDS, ("ext4",))):
         for name, kind in table.items():
             for medium in media:
@@ -169,6 +181,7 @@ def explored(case: Case, variant: str, folder: Path, points: int | None = None) 
         folder,
         *commands,
         recover=case.recover.get(variant),
+        size=case.size,
         points=points,
         atomic=medium.atomic,
         seed=1,
@@ -185,6 +198,7 @@ def sought(case: Case, folder: Path, seed: int, points: int | None = None) -> in
         case.run[FAULT],
         case.check[FAULT],
         recover=case.recover.get(FAULT),
+        size=case.size,
         points=points or MEDIA[case.medium].points,
         atomic=MEDIA[case.medium].atomic,
         seed=seed,

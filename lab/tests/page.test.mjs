@@ -121,6 +121,18 @@ test("scenes are what GC did: the copies that it counts, those in vain, and what
   }
 });
 
+test("the room that cleanings free is what all but copies takes: bars of a cleaning and of cleanings multiply to it", async () => {
+  for (const scheme of ["cdm", "cdm-overwrites", "sgc"]) {
+    for (const side of ["left", "right"]) {
+      const drive = await begin({ ...FIRST, scheme }, side);
+      drive.step(10_000);
+      const { programs_pages: programs, gc_copies_pages: copies, victims } = drive.numbers();
+      const room = victims * drive.pages().perBlock - copies;
+      assert.ok(Math.abs(programs - copies - room) < 0.02 * room, `${scheme} ${side}: ${programs - copies} and ${room}`);
+    }
+  }
+});
+
 test("what the story of shadows says is so", async () => {
   const [left, right] = await at("shadow", 2);
   assert.ok(kept(left, isNewer) > 300 && kept(left, isMarked) === 0);

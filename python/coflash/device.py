@@ -97,13 +97,9 @@ class Served:
         """
         paths = ("requests", "queue_depth", "response_mean_ns", "response_p99_ns")
         load = zip((f"load.{path}" for path in paths), self._core.take_load(), strict=True)
-        metrics = self.metrics
-        flat = {} if metrics is None else metrics.flat()
-        return {path: value for path, value in load if value is not None} | {
-            path: value
-            for path, value in flat.items()
-            if is_number(value) and (self._emulated or not path.startswith("response_ns."))
-        }
+        flat = {} if (metrics := self.metrics) is None else metrics.flat()
+        told = ((path, value) for path, value in flat.items() if self._emulated or not path.startswith("response_ns."))
+        return {path: value for path, value in (*load, *told) if is_number(value)}
 
     @property
     def clients(self) -> int:
@@ -269,7 +265,8 @@ def explore(
             Its device is kept in `failures` of the folder, or in `states` if it is right.
         recover: The command that recovers from a power cut. It runs on up to 16 states of the workload. What a second
             cut leaves of those that are right is checked, with as many points more, and with each fault.
-        size: The capacity of a new device.
+        size: The capacity of a new device. "64MiB+64MiB" are two devices with one clock and a flush each, parts of that
+            of the folder: the second one is in `COFLASH_NBD_2` and `COFLASH_SOCKET_2`.
         points: The number of states, beside those right after flushes and marks.
         runs: How often the workload runs, each time with its requests answered in another order; the points are shared.
         atomic: The atomic write unit, a multiple of 512 bytes: a power cut keeps or loses each whole. A drive of one

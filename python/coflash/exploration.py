@@ -22,7 +22,7 @@ class Requested:
     Attributes:
         number: Its number among the writes, trims and flushes of the run, from 1.
         kind: "write", "zeroes" or "trim".
-        offset: The first byte.
+        offset: The first byte, in its device.
         length: The number of bytes.
         fua: Whether it has FUA.
         arrived_ns: When it came, in nanoseconds since power on.
@@ -30,6 +30,7 @@ class Requested:
         mark: The last mark before it.
         torn: The ranges of bytes that are kept of it; empty if it is there, or lost, as a whole.
         why: Why it may be lost, if it is: the flush that does not cover it, and what would.
+        device: The number of its device, from 1, if there are several.
     """
 
     number: int
@@ -42,6 +43,7 @@ class Requested:
     mark: str | None
     torn: list[dict[str, int]]
     why: str | None = None
+    device: int | None = None
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,7 @@ class Explored:
             what is open (`shapes`), those of which a state was checked (`shapes_checked`), and of a recovery the state
             in which it began (`recovers`).
         faults: The faults of the other runs, and whether each came.
+        unreported: Those of them that made a request fail, after which the workload ended with exit status 0.
         planned: States that were to be checked.
         is_stopped: Whether it was stopped before.
     """
@@ -122,6 +125,7 @@ class Explored:
     failures: list[Failure]
     coverage: list[dict[str, int]]
     faults: list[tuple[str, bool]] = field(default_factory=list)
+    unreported: list[str] = field(default_factory=list)
     planned: int = 0
     is_stopped: bool = False
 
@@ -144,8 +148,9 @@ class Explored:
             lines.append(f"recovery: {recoveries:,} runs, cut again where they began in a right state")
         if self.is_stopped:
             lines.append(f"interrupted after {self.states:,} of {self.planned:,} states")
+        met = ["it never came", "it came", "it came: a request failed, and the workload ended without an error"]
         faults = dict.fromkeys(self.faults)
-        lines += [f"fault {name}: {'it came' if came else 'it never came'}" for name, came in faults]
+        lines += [f"fault {name}: {met[came and 1 + (name in self.unreported)]}" for name, came in faults]
         return "\n".join(lines)
 
     def to_json(self) -> str:

@@ -27,7 +27,7 @@ MOST = 3
 
 def opening(of: Paper | Study, rows: Rows, unsteady: str, images: str) -> Iterator[str]:
     """Yield the paragraphs, given what is said of runs that were not steady, and the folder of images."""
-    yield answer(of, rows)
+    yield from answer(of, rows).split("\n\n")
     yield from _picture(of, rows, images)
     after = LEFT_OPEN[type(of)]
     link = f"[{after}](#{after.lower().replace(' ', '-')})"
@@ -35,27 +35,33 @@ def opening(of: Paper | Study, rows: Rows, unsteady: str, images: str) -> Iterat
 
 
 def answer(of: Paper | Study, rows: Rows) -> str:
-    """Return the answer in one sentence."""
+    """Return the answer in one sentence; of a paper its inputs, which are not counted, follow as a paragraph."""
     verdicts = [row[-1] for row in rows]
     if isinstance(of, Study):
         what, _, numbers, verdict = chief(of, rows)[0]
         return f"**{what}: {verdict}** ({numbers}); of {len(rows)} hypotheses {verdicts.count(HOLDS)} hold."
-    about = of.text.titles["idea"]
     tried = [row for row in rows if row[-1] in COUNTED]
     held = verdicts.count(HOLDS) + verdicts.count(DIRECTION)
+    without = "" if any(re.search(r"\d", row[2]) for row in tried) else ", and none of them has a number of the paper"
+    beside = _beside(of, [row for row in chief(of, rows) if not row[-1].startswith(INPUT)])
+    if predicted := [verdict for verdict in verdicts if verdict.startswith(PREDICTION)]:
+        beside += f"; of {len(predicted)} predictions {predicted.count(f'{PREDICTION}, {HOLDS}')} hold"
+    hold = "holds" if held == 1 else "hold"
+    first = f"**The runs could have refuted {len(tried)} statements. {held} of them {hold}**{without}{beside}."
+    chosen = [row for row in rows if row[-1].startswith(INPUT)]
+    met = f"Of {len(chosen)} inputs (something unknown was chosen), not counted, {verdicts.count(INPUT)} are met"
+    return f"{first}\n\n{met}{_beside(of, [row for row in chief(of, rows) if row in chosen])}." if chosen else first
+
+
+def _beside(of: Paper | Study, rows: Rows) -> str:
+    """Put the numbers of a paper's chief statements beside ours; empty if there are none."""
+    about = of.text.titles["idea"]
     told: dict[str, list[str]] = {}
-    for _, what, paper, here, _, verdict in sorted(chief(of, rows), key=lambda row: not row[-1].startswith(INPUT)):
+    for _, what, paper, here, _, verdict in rows:
         stated = f"{'asked' if verdict.startswith(TARGET) else 'in the paper'} {paper}"
         told.setdefault(stated, []).append(f"{what.removeprefix(about).lstrip(', ')} {here} ({verdict})".lstrip())
     numbers = "; ".join(f"{stated}, here {', '.join(each)}" for stated, each in told.items())
-    beside = f"; {about}: {numbers}" if told else ""
-    if predicted := [verdict for verdict in verdicts if verdict.startswith(PREDICTION)]:
-        beside += f"; of {len(predicted)} predictions {predicted.count(f'{PREDICTION}, {HOLDS}')} hold"
-    without = "" if any(re.search(r"\d", row[2]) for row in tried) else ", and none of them has a number of the paper"
-    chosen = sum(verdict.startswith(INPUT) for verdict in verdicts)
-    met = f"; of {chosen} inputs (something unknown was chosen) {verdicts.count(INPUT)} are met" if chosen else ""
-    hold = "holds" if held == 1 else "hold"
-    return f"**The runs could have refuted {len(tried)} statements. {held} of them {hold}**{without}{met}{beside}."
+    return f"; {about}: {numbers}" if told else ""
 
 
 def chief(of: Paper | Study, rows: Rows) -> Rows:
@@ -76,7 +82,7 @@ def _picture(of: Paper | Study, rows: Rows, images: str) -> Iterator[str]:
 
 
 def _limits(of: Paper | Study, rows: Rows) -> Iterator[str]:
-    """Yield what did not hold or was not counted, and the first limit of a study."""
+    """Yield what did not hold, and the first limit of a study."""
     if isinstance(of, Study):
         if refuted := sum(row[-1] == REFUTED for row in rows):
             yield f"Hypotheses refuted: {refuted}"
@@ -89,6 +95,3 @@ def _limits(of: Paper | Study, rows: Rows) -> Iterator[str]:
         most = [f"{count} on {exhibit}" for exhibit, count in missed.most_common(MOST)]
         rest = missed.total() - sum(count for _, count in missed.most_common(MOST))
         yield f"Statements that do not hold: {', '.join([*most, *([f'{rest} elsewhere'] if rest else [])])}"
-    if chosen := sum(row[-1].startswith(INPUT) for row in rows):
-        off = sum(row[-1].startswith(f"{INPUT}, missed") for row in rows)
-        yield f"Inputs, which are not counted: {chosen}, of which {off} are missed"

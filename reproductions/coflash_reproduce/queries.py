@@ -144,10 +144,15 @@ class Queries:
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
     def rows(self, query: str, runs: Runs, **values: Any) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Return the names of the columns, and the rows."""
-        cursor = runs.opened(self._open)
-        cursor.execute(self._with_constants(query, values))
-        return [column[0].strip() for column in cursor.description or ()], cursor.fetchall()
+        """Return the names of the columns, and the rows; a query that was asked before is not run again."""
+        asked, answered = self._with_constants(query, values), runs.opened(self._answered)
+        if asked not in answered:
+            cursor = runs.opened(self._open).execute(asked)
+            answered[asked] = [column[0].strip() for column in cursor.description or ()], cursor.fetchall()
+        return answered[asked]
+
+    def _answered(self, _: Runs) -> dict[str, tuple[list[str], list[tuple[Any, ...]]]]:
+        return {}
 
     def _with_constants(self, query: str, values: Mapping[str, Any]) -> str:
         return _NAMED.sub(lambda name: literal({**self.constants, **values}[name[1]]), query)

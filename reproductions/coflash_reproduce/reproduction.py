@@ -42,7 +42,7 @@ class Done:
     judged: Sequence[Any]
     """The paper's numbers beside ours (`Judged`), or the hypotheses and what the runs say of them (`Tested`)."""
     answer: str
-    """The sentence with which the page opens."""
+    """What the page opens with."""
     page: Path
     """The file of the page."""
     before: frozenset[str] | None = None

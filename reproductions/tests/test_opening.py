@@ -61,5 +61,15 @@ def test_a_part_without_the_statement_that_answers_says_how_many_hold() -> None:
 def test_the_answer_of_cdm_says_that_its_numbers_are_inputs() -> None:
     of, _, rows = published("cdm")
     told = answer(of, rows)
-    assert ", and none of them has a number of the paper; of 16 inputs (something unknown was chosen) 12 are " in told
-    assert "(input)" in told.partition("pages copied")[2]
+    first, inputs = told.split("\n\n")
+    assert first.endswith("**, and none of them has a number of the paper.")
+    assert inputs.startswith("Of 16 inputs (something unknown was chosen), not counted, 12 are met; pages copied")
+    assert "(input)" in inputs.partition("pages copied")[2]
+
+
+def test_the_answer_of_opfcl_begins_with_what_is_counted() -> None:
+    of, _, rows = published("opfcl")
+    first, inputs = answer(of, rows).split("\n\n")
+    assert "(does not hold)" in first
+    assert "input" not in first
+    assert "steady, one page a request, Home-like +159.7\u00a0% (input, missed)" in inputs

@@ -1,12 +1,13 @@
 """A disk in memory that knows every state in which a power cut may leave it, by the order of its requests alone.
 
 A write with FUA is durable when it is answered, and covers no other one. A flush that is answered covers the writes
-that were answered before it arrived. Of all else that has arrived a cut leaves any sectors. Of two requests that were
-under way together either may lie above.
+of its device that were answered before it arrived. Of all else that has arrived a cut leaves any sectors. Of two
+requests that were under way together either may lie above.
 """
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 import random
@@ -19,8 +20,13 @@ STATES_MAX = 1024
 """Of up to this number of states of a moment all are there; of more some are drawn."""
 
 
+SECOND = 1 << 40
+"""The first byte of the second device, behind the first one."""
+
+
 @dataclass
 class _Request:
+    device: int
     command: int
     flags: int
     at: int
@@ -40,6 +46,7 @@ class DiskModel(Disk):
     def __init__(self, contents: dict[int, bytes] | None = None) -> None:
         """Begin with contents by sector, by default blank."""
         self._contents = contents or {}
+        self._device = 0
         self._arrived: list[_Request] = []
         self._moments: list[dict[int, list[bytes | None]]] = []
         """What a cut at each moment may leave in each sector; None: what was there before."""
@@ -48,12 +55,19 @@ class DiskModel(Disk):
         """Return this one."""
         return self
 
+    def second(self) -> Disk:
+        """Return the second device, which knows the same requests."""
+        other = copy.copy(self)
+        other._device = SECOND
+        return other
+
     def _request(self, command: int, at: int, data: bytes, length: int, flags: int) -> tuple[int, bytes]:
+        at += self._device
         content = b"" if command in {READ, FLUSH} else data or bytes(length)
         sectors = {at + offset: content[offset : offset + SECTOR] for offset in range(0, len(content), SECTOR)}
         before = [each for each in self._arrived if each.is_answered]
-        covers = before if command == FLUSH else []
-        self._arrived.append(_Request(command, flags, at, length, sectors, covers, before))
+        covers = [each for each in before if each.device == self._device] if command == FLUSH else []
+        self._arrived.append(_Request(self._device, command, flags, at, length, sectors, covers, before))
         self._note()
         return len(self._arrived) - 1, b""
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import drives
 import logs
+import pairs
 import schedules
 import trees
 from nbd_disk import Disk
@@ -27,8 +28,11 @@ class Kind(NamedTuple):
     """The fault of the drive under which it shows."""
     recover: Callable[[Disk, bool], None] | None = None
     """Its recovery, if that is what has the fault."""
+    size: str | None = None
+    """The sizes of its devices, if it has several."""
 
 
+_TWO = "32MiB+32MiB"
 _BLOCK = "Linux, block/writeback_cache_control"
 _NBD = "NBD protocol, ordering of messages"
 _OSDI94 = "Ganger and Patt, OSDI 1994"
@@ -105,6 +109,13 @@ KINDS = {
     "version-unchecked": Kind(drives.version_unchecked, drives.version_unchecked_check, _PARITY, "lost-write"),
     "place-unchecked": Kind(drives.place_unchecked, drives.place_unchecked_check, _PARITY, "misdirected-write"),
     "block-given-away": Kind(schedules.block_given_away, schedules.given_away_check, "ydb, issue 7070", "stuck"),
+    "flush-of-another-device": Kind(
+        pairs.flush_of_another_device, pairs.at_home_or_logged, "Linux, jbd2: external journals", size=_TWO
+    ),
+    "newer-half": Kind(pairs.newer_half, pairs.newer_half_check, "Linux, md(4): mirrored pairs", size=_TWO),
+    "half-returns": Kind(
+        pairs.half_returns, pairs.half_returns_check, "Linux, md(4): event counts", "unplugged", size=_TWO
+    ),
 }
 
 if __name__ == "__main__":

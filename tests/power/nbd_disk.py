@@ -85,6 +85,10 @@ class Disk:
         """Return another connection to the same device."""
         return Disk(self._path)
 
+    def second(self) -> Disk:
+        """Return the second device."""
+        return Disk(os.environ["COFLASH_SOCKET_2"])
+
     def read(self, at: int, length: int = PAGE, *, fua: bool = False) -> bytes:
         """Read."""
         return self._done(READ, at, length=length, fua=fua)

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.chrome.webdriver import WebDriver
 
 from coflash import Histogram, Result, Scenario, Table, run
+from coflash.report import lab
 from coflash.results.subject import Subject
 from pages import complaints, look, messages
 from processes import PATIENCE_S
@@ -155,6 +157,22 @@ def results() -> list[Result]:
         run(base.with_({"cooperation": {"name": scheme}, "cache.size": size, "seed": seed}))
         for scheme, size, seed in varied
     ]
+
+
+@pytest.fixture
+def built() -> Path:
+    """The folder that `make lab` writes."""
+    if not lab.BUILT.is_file():
+        pytest.skip("the laboratory is not built, and nothing of it is tested: make lab, which names what it needs")
+    return lab.BUILT.parent
+
+
+@pytest.fixture
+def node(built: Path) -> str:  # noqa: ARG001
+    found = shutil.which("node")
+    if found is None:
+        pytest.skip("node is missing (Debian, Ubuntu: apt install nodejs)")
+    return found
 
 
 @pytest.fixture

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
+from pathlib import Path
 
 from raw_nbd import FLUSH, FUA, READ, TRIM, WRITE, Client
 
@@ -13,8 +15,8 @@ __all__ = ["FLUSH", "FUA", "READ", "TRIM", "WRITE", "Disk", "mark"]
 class Disk:
     """A connection to the served disk."""
 
-    def __init__(self) -> None:
-        self._client = Client(os.environ["COFLASH_NBD"])
+    def __init__(self, name: str = "COFLASH_NBD") -> None:
+        self._client = Client(os.environ[name])
         self._unsent = b""
 
     def send(self, command: int, offset: int = 0, data: bytes = b"", length: int = 0, flags: int = 0) -> None:
@@ -57,6 +59,14 @@ class Disk:
         """Flush."""
         self.send(FLUSH)
         self.wait()
+
+
+def program(code: str) -> str:
+    """Return a program with a connection to the disk, as a command."""
+    here = str(Path(__file__).parent)
+    begins = f"import os, sys, time\nsys.path.insert(0, {here!r})\nfrom explored_disk import *\ndisk = Disk()\n"
+    quoted = (begins + code).replace("'", "'\\''")
+    return f"exec {sys.executable} -S -E -c '{quoted}'"
 
 
 def mark(text: str) -> None:

@@ -10,7 +10,7 @@ from selenium.webdriver.chrome.webdriver import WebDriver
 
 import coflash
 from coflash.report import Subject, lab, write_report
-from pages import look, run, until
+from pages import find, look, run, until
 from sweeps import SMALL
 
 AXE = Path(__file__).parents[2] / ".venv/node/node_modules/axe-core/axe.min.js"
@@ -45,6 +45,9 @@ def test_the_laboratory_has_no_finding_while_it_runs(browser: WebDriver, width: 
     served = "return Number(document.querySelector('#requests').textContent.replaceAll(',', ''))"
     begun = run(browser, served)
     until(lambda: run(browser, served) > begun + 50)
+    assert findings(browser) == []
+    opened(browser, width, scheme, "#requests=6000")
+    until(lambda: find(browser, "#right .bars").is_displayed())
     assert findings(browser) == []
 
 

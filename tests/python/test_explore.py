@@ -18,10 +18,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from coflash import CoflashError, device
+from explored_disk import program
 from processes import COFLASH, PATIENCE_S, await_file, begin, coflash
 from served_devices import scenario
 
-HERE = Path(__file__).parent
 RECORD = """
 for n in range(1, 6):
     record(n)
@@ -34,13 +34,6 @@ for n in range(1, count + 1):
     if disk.read(4096 * n, 4096) != n.to_bytes(8, "big") * 512:
         sys.exit(f"record {n} of {count} is not there")
 """
-
-
-def program(code: str) -> str:
-    """A program with a connection to the disk, as a command."""
-    begins = f"import os, sys, time\nsys.path.insert(0, {str(HERE)!r})\nfrom explored_disk import *\ndisk = Disk()\n"
-    quoted = (begins + code).replace("'", "'\\''")
-    return f"exec {sys.executable} -c '{quoted}'"
 
 
 def recording(steps: str) -> str:

@@ -242,11 +242,12 @@ pub(crate) fn device_explore(
         return reporting(py, progress.as_ref(), |report| explore::again(&folder, only, check, jobs, report));
     };
     let check = check.ok_or_else(|| refused("check: none was given; a workload needs one"))?;
-    let size = size.map(str::parse).transpose().map_err(|error| refused(format!("size: {error}")))?;
+    let sizes = size.map(explore::sizes).transpose().map_err(|error| refused(format!("size: {error}")))?;
     let atomic = explore::atomic_unit(&atomic).map_err(|error| refused(format!("atomic: {error}")))?;
     let limit = Duration::try_from_secs_f64(limit_s).ok().filter(|limit| !limit.is_zero());
     let limit =
         limit.ok_or_else(|| refused(format!("timeout: {limit_s} was given; seconds above 0 are allowed")))?;
-    let plan = Exploration { run, recover, check, points, runs: runs.max(1), atomic, seed, faults, limit };
-    reporting(py, progress.as_ref(), |report| explore::explore(&folder, scenario, size, &plan, jobs, report))
+    let (runs, sizes) = (runs.max(1), sizes.unwrap_or_default());
+    let plan = Exploration { run, recover, check, sizes, points, runs, atomic, seed, faults, limit };
+    reporting(py, progress.as_ref(), |report| explore::explore(&folder, scenario, &plan, jobs, report))
 }

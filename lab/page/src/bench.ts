@@ -2,9 +2,9 @@
 
 import type { Snapshot } from "./drives";
 import { type Palette, drawChart, palette } from "./draw";
-import { compared, labelDrives, panels, tellCopies, tellCounters, tellDivision } from "./panel";
+import { compared, labelDrives, panels, said, tellBars, tellCopies, tellCounters, tellDivision } from "./panel";
 import { number } from "./page";
-import { HOLD_MS, SCENE_MS, type Scene, drawScene, isLater, noteReturned, tally } from "./scene";
+import { HOLD_MS, SCENE_MS, type Scene, drawScene, isLater, isWhole, noteReturned, tally } from "./scene";
 import { type Choices, SCHEMES, type Side, scenario } from "./scenario";
 import { worker } from "./worker";
 
@@ -77,7 +77,8 @@ export class Bench {
     this.id = id;
     this.choices = choices;
     this.drives = sides.slice(0, now.length).map((side, at) => ({ side, panel: this.root.querySelector(`[data-side="${side}"]`)!, now: now[at]!, scene: null }));
-    [this.owed, this.sceneFrom] = [0, 0];
+    this.owed = 0;
+    this.endScene();
     labelDrives(this.root, choices);
     this.take(now);
     return problem;
@@ -93,7 +94,7 @@ export class Bench {
 
   /** Let all drives serve the next requests. */
   async step(requests: number): Promise<void> {
-    this.sceneFrom = 0;
+    this.endScene();
     await this.then((id) => worker.serve(id, requests, Number.POSITIVE_INFINITY, true));
   }
 
@@ -104,6 +105,8 @@ export class Bench {
     await this.then((id) => worker.toVictim(id, isTold));
     this.owed = 0;
     this.sceneFrom = performance.now();
+    const [left, right] = this.drives.map(({ scene }) => said(scene?.victim ?? null));
+    this.root.querySelector("#spoken")?.replaceChildren(`Victim. Left: ${left}. Right: ${right}.`);
     this.draw(0);
   }
 
@@ -132,6 +135,8 @@ export class Bench {
   run(on: boolean): void {
     this.running = on;
     this.isStale = true;
+    // A scene stands still where no motion is wanted: those who run it have seen it.
+    if (on && still.matches) this.endScene();
     // Those who stop it have time to read all measures.
     if (!on && this.drives.length > 0) void this.then((id) => worker.serve(id, 0, 0, true));
   }
@@ -159,8 +164,14 @@ export class Bench {
     else this.shownSince = now;
     this.draw(time);
     if (time < SCENE_MS) return;
-    this.sceneFrom = 0;
+    this.endScene();
     if (Number.isFinite(this.sceneDue)) this.sceneDue = now + BETWEEN_MS;
+  }
+
+  /** End the scenes of the victims, and what is said of them. */
+  private endScene(): void {
+    this.sceneFrom = 0;
+    this.root.querySelector("#spoken")?.replaceChildren();
   }
 
   /** Whether there are drives that can go on. */
@@ -184,10 +195,14 @@ export class Bench {
   draw(time = HOLD_MS): void {
     if (this.drives.length === 0) return;
     const { family } = SCHEMES[this.choices!.scheme];
+    tellBars(this.drives);
+    const hasCleaned = this.drives.every(({ now }) => now.numbers.victims > 0);
     for (const { side, panel, now, scene } of this.drives) {
       const shown = this.sceneFrom > 0 ? scene : null;
       const { gc_copies_pages: copied, wasted_pages: wasted } = now.numbers;
-      drawScene(panel.querySelector("canvas")!, now, now.held, { scene: shown, time, lastBlock: now.lastVictim?.block ?? null, tier: family.tier, colours: this.colours });
+      panel.classList.toggle("whole", hasCleaned && (shown === null || isWhole(time)));
+      const bars = hasCleaned ? panel.querySelector<HTMLElement>(".bars")!.offsetHeight : 0;
+      drawScene(panel.querySelector("canvas")!, now, now.held, { scene: shown, time, lastBlock: now.lastVictim?.block ?? null, tier: family.tier, colours: this.colours, bars });
       tellCopies(panel, shown ? tally(shown, time) : { copied, wasted }, shown ? "of this block" : "so far");
       if (now.metrics === null) continue;
       this.countersFrom = performance.now();

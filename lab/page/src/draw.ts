@@ -2,9 +2,9 @@
 
 import type { Point } from "./drive";
 
-/** What a page of flash is to the reader; "told" is waste, of which flash was told early. */
-export type PageKind = "free" | "invalid" | "told" | "valid" | "same" | "newer";
-const KINDS: readonly PageKind[] = ["free", "invalid", "told", "valid", "same", "newer"];
+/** What a page of flash is to the reader; "told" is waste, of which flash was told early, and "room" stays free after a cleaning. */
+const KINDS = ["free", "invalid", "told", "valid", "same", "newer", "room"] as const;
+export type PageKind = (typeof KINDS)[number];
 
 /** What a page's word of the kernel says. See `Lab` in lab/core/src/lab.rs. */
 export function kindOf(word: number): PageKind {
@@ -29,12 +29,7 @@ export function palette(root: Element): Palette {
   const style = getComputedStyle(root);
   const colour = (name: string): string => style.getPropertyValue(name).trim();
   const kinds = Object.fromEntries(KINDS.map((kind) => [kind, colour(`--page-${kind}`)])) as Record<PageKind, string>;
-  return {
-    soft: colour("--soft"),
-    kinds,
-    hatch: colour("--hatch"),
-    victim: colour("--worse"),
-  };
+  return { soft: colour("--soft"), kinds, hatch: colour("--hatch"), victim: colour("--worse") };
 }
 
 /** Fit a canvas to its place, at the screen's own resolution; returns its context, and its size in CSS pixels. */
@@ -48,18 +43,19 @@ export function fit(canvas: HTMLCanvasElement): { context: CanvasRenderingContex
   return { context, width, height };
 }
 
-/** Paint a page of flash. Kinds differ by a mark as well: newer data has a dot, the same data a bar, early waste a ring. */
+/** Paint a page of flash. Kinds differ by a mark as well: newer data has a dot, the same data a bar, early waste a ring, room a frame. */
 export function paintPage(context: CanvasRenderingContext2D, kind: PageKind, marked: boolean, { x, y, size }: { x: number; y: number; size: number }, colours: Palette): void {
   const inner = size - Math.max(0.6, size * 0.08);
-  context.fillStyle = colours.kinds[kind];
+  context.fillStyle = colours.kinds[kind === "room" ? "free" : kind];
   context.fillRect(x, y, inner, inner);
   context.fillStyle = colours.hatch;
   if (kind === "newer") context.fillRect(x + inner * 0.34, y + inner * 0.34, inner * 0.32, inner * 0.32);
   if (kind === "same") context.fillRect(x + inner * 0.2, y + inner * 0.42, inner * 0.6, inner * 0.16);
   context.lineWidth = Math.max(0.7, size * 0.1);
-  if (kind === "told") {
-    context.strokeStyle = colours.kinds.newer;
-    context.strokeRect(x + inner * 0.25, y + inner * 0.25, inner * 0.5, inner * 0.5);
+  if (kind === "told" || kind === "room") {
+    const inset = inner * (kind === "told" ? 0.25 : 0.08);
+    context.strokeStyle = colours.kinds[kind === "told" ? "newer" : kind];
+    context.strokeRect(x + inset, y + inset, inner - 2 * inset, inner - 2 * inset);
   }
   if (!marked) return;
   context.strokeStyle = colours.hatch;

@@ -2,7 +2,7 @@
 
 import { type State, read, write } from "./address";
 import { Bench, still } from "./bench";
-import { labelPage, said } from "./panel";
+import { labelPage } from "./panel";
 import { grade } from "./grade";
 import { servedDevice, showRecords, watchDevice } from "./live";
 import { connectTimeline } from "./timeline";
@@ -69,13 +69,6 @@ function go(to: Partial<State>): void {
   else location.hash = address;
 }
 
-/** Go on until each drive has taken a victim, whose scenes begin. */
-async function toVictim(): Promise<void> {
-  await bench.toVictim();
-  const [left, right] = bench.drives.map(({ now }) => said(now.lastVictim));
-  $("#spoken").textContent = `Victim. Left: ${left}. Right: ${right}.`;
-}
-
 function frame(now: number): void {
   requestAnimationFrame(frame);
   for (const one of [bench, ...storyBenches()]) one.frame(now);
@@ -139,7 +132,7 @@ async function openAddress(): Promise<void> {
   bench.running = false;
   if (!(await rebuild())) return;
   run(!still.matches && !state.story && wasRunning && (state.requests === 0 || !location.hash));
-  if (!location.hash) await toVictim();
+  if (!location.hash) await bench.toVictim();
   showStory(state);
 }
 
@@ -160,7 +153,7 @@ function connect(): void {
   on("#score", "change", () => change({ score: $<HTMLInputElement>("#score").value.trim() }));
   on("#run", "click", () => run(!bench.running));
   on("#step", "click", () => { if (bench.running) run(false); void bench.step(1).then(remember); });
-  on("#victim", "click", () => { run(false); void toVictim().then(remember); });
+  on("#victim", "click", () => { run(false); void bench.toVictim().then(remember); });
   on("#again", "click", () => change({}));
   on("#stop", "click", () => { hasStopped = true; });
   on("#time", "change", () => { run(false); change({}, Number($<HTMLInputElement>("#time").value)); });

@@ -71,6 +71,24 @@ export function tellCopies(panel: HTMLElement, { copied, wasted }: { copied: num
   panel.querySelector(".which")!.textContent = which;
 }
 
+/** Show the room that a cleaning of each drive frees, and its cleanings so far, as bars of one scale. */
+export function tellBars(drives: readonly { panel: HTMLElement; now: Snapshot }[]): void {
+  const values = drives.map(({ now: { numbers, perBlock } }) => ({ freed: freed(numbers, perBlock), victims: numbers.victims }));
+  for (const name of ["freed", "victims"] as const) {
+    const most = Math.max(1, ...values.map((value) => value[name]));
+    const digits = Math.max(name === "freed" ? 2 : 5, number(most).length);
+    drives.forEach(({ panel }, at) => {
+      const [bar, text] = panel.querySelectorAll<HTMLElement>(`.${name}`);
+      const value = values[at]![name];
+      bar!.style.cssText = `--share: ${value / most}; --count: ${value}; --digits: ${digits}`;
+      text!.textContent = number(value);
+    });
+  }
+}
+
+/** The pages of room that a cleaning comes to: those of a block, less the copies that go to another one. */
+const freed = ({ victims, gc_copies_pages: copies }: Numbers, perBlock: number): number => (victims === 0 ? 0 : perBlock - Math.round(copies / victims));
+
 /** Write the counters of a drive; `isStill` if a reader has time to have them read aloud. */
 export function tellCounters(root: ParentNode, panel: HTMLElement, side: Side, { numbers, words, lastVictim }: Snapshot, metrics: Metrics, choices: Choices, isStill: boolean): void {
   const became = said(lastVictim);
@@ -116,25 +134,22 @@ export function said(victim: Victim | null): string {
   const count = (answer: string): number => victim.pages.filter((page) => page.answer === answer).length;
   const wasted = victim.pages.filter(({ answer, held }) => held === 2 && (answer === "copied" || answer === "fast")).length;
   const [copied, dropped, buffer, fast, moved] = [count("copied"), count("dropped"), count("from-buffer"), count("fast"), count("moved-in")];
-  return [
-    `${copied} pages copied`,
-    wasted > 0 ? `${wasted} copied in vain: newer data waits already` : "",
-    moved > 0 ? `${moved} moved into the cache` : "",
-    dropped > 0 ? `${dropped} dropped: the cache has them` : "",
-    buffer > 0 ? `${buffer} with newer data from the buffer` : "",
-    fast > 0 ? `${fast} to a fast block` : "",
-  ].filter(Boolean).join(", ");
+  const others: [number, string][] = [
+    [wasted, "of them wasted: newer data waits already"], [moved, "moved into the cache"], [dropped, "dropped: the cache has them"],
+    [buffer, "with newer data from the buffer"], [fast, "to a fast block"],
+  ];
+  return [`${copied} pages copied`, ...others.filter(([pages]) => pages > 0).map(([pages, became]) => `${pages} ${became}`)].join(", ");
 }
 
 /** Return what the right drive comes to beside the left one, in words. A block has `perBlock` pages. */
 export function compared(left: Numbers, right: Numbers, chart: Measure, perBlock: number): string {
-  if (right.requests === 0) return "Nothing is measured yet";
+  if (right.requests === 0) return "nothing is measured yet";
   const [one, other] = chart === "waf" ? [left.programs_pages, right.programs_pages] : [left.response_mean_ns || 0, right.response_mean_ns || 0];
   const percent = (from: number, to: number, less: string): string => `${Math.round((100 * Math.abs(from - to)) / Math.max(1, from))}\u00a0% ${from >= to ? less : "more"}`;
   if (chart === "waf") {
-    if (one === other) return "Both drives have written the same number of flash pages";
-    const [before, now] = [left, right].map((drive) => Math.round(drive.gc_copies_pages / Math.max(1, drive.victims)));
-    return `Right: ${percent(one, other, "fewer")} flash pages written${one > other ? ", so less wear" : ""}. Why so much? A cleaning copies ${now} pages, not ${before}, and frees ${perBlock - now!}, not ${perBlock - before!}; so ${number(right.victims)} cleanings take the place of ${number(left.victims)},`;
+    if (one === other) return "both drives have written the same number of flash pages";
+    const because = freed(right, perBlock) > freed(left, perBlock) && right.victims < left.victims ? ": each cleaning frees more room, so fewer are needed, and useful copies are spared, too" : "";
+    return `${percent(left.gc_copies_pages, right.gc_copies_pages, "fewer")} copies on the right${because}. In all, ${percent(one, other, "fewer")} flash pages written${one > other ? ", so less wear" : ""}.`;
   }
-  return `A request takes ${(other / 1e6).toFixed(2)} ms on the right, ${(one / 1e6).toFixed(2)} ms on the left: ${percent(one, other, "less")}`;
+  return `a request takes ${(other / 1e6).toFixed(2)} ms on the right, ${(one / 1e6).toFixed(2)} ms on the left: ${percent(one, other, "less")}`;
 }

@@ -59,13 +59,8 @@ export async function open(file: ArrayBuffer): Promise<{ operations: Operations 
   if (kind === "decisions") {
     const chosen = filled("chosen", new Uint8Array(rows));
     const picked = (_: unknown, row: number): boolean => chosen[row] === 1;
-    return {
-      victims: {
-        time: [...filled("time_ns", new Float64Array(rows))].filter(picked),
-        valid: [...filled("valid", new Uint32Array(rows))].filter(picked),
-        removable: [...filled("removable", new Uint32Array(rows))].filter(picked),
-      },
-    };
+    const of = (name: string): number[] => [...filled(name, new Float64Array(rows))].filter(picked);
+    return { victims: { time: of("time_ns"), valid: of("valid"), removable: of("removable") } };
   }
   const what = filled("cause", new Uint8Array(rows), (cause) => CAUSES.indexOf(cause as (typeof CAUSES)[number]));
   const asked = what.map((cause) => Number(cause <= CAUSES.indexOf("evict")));

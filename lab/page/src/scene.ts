@@ -17,7 +17,7 @@ interface ScenePage {
 }
 
 export interface Scene {
-  block: number;
+  victim: Victim;
   pages: readonly ScenePage[];
   /** The cache as it was: a word for each slot in use. */
   held: Uint32Array;
@@ -36,7 +36,9 @@ const FLIGHT_MS = 450;
 /** When a scene stands still that a reader asked for. */
 export const HOLD_MS = GONE_MS;
 
-export const isLater = (time: number): boolean => time > LATER_MS && time <= OUT_MS;
+/** Whether the drive is seen whole at a time, or is about to be. */
+export const isWhole = (time: number): boolean => time > OUT_MS;
+export const isLater = (time: number): boolean => time > LATER_MS && !isWhole(time);
 
 /** Make a scene of a victim, with the words of its pages before the request, and those of the cache. */
 export function sceneOf(victim: Victim, before: Uint32Array, held: Uint32Array): Scene {
@@ -51,7 +53,7 @@ export function sceneOf(victim: Victim, before: Uint32Array, held: Uint32Array):
     if (answer.answer === "from-buffer") return { ...page, kind: "newer", fate: "from-slot" };
     return { ...page, kind: answer.held === 2 ? "newer" : answer.held === 1 ? "same" : "valid", fate: answer.held === 2 ? "wasted" : "copied" };
   });
-  return { block: victim.block, pages, held, returned: new Set() };
+  return { victim, pages, held, returned: new Set() };
 }
 
 /** Note which of the dropped pages are in flash again. */
@@ -106,8 +108,8 @@ function fitted(count: number, x: number, y: number, width: number, height: numb
 
 const LABEL = 18;
 
-/** Where all parts of the picture are. */
-function layout(width: number, height: number, blocks: number, perBlock: number, slots: number) {
+/** Where all parts of the picture are. The drive whole leaves room for `bars` above it. */
+function layout(width: number, height: number, blocks: number, perBlock: number, slots: number, bars: number) {
   const cacheHeight = slots > 0 ? Math.min(height * 0.28, Math.max(50, width * 0.16)) : 0;
   const cache = fitted(slots, 0, height - cacheHeight + LABEL, width, cacheHeight - LABEL, width / 42);
   const upper = height - cacheHeight - (slots > 0 ? 14 : 0);
@@ -119,7 +121,7 @@ function layout(width: number, height: number, blocks: number, perBlock: number,
   const copies: Field = isTall
     ? fitted(perBlock, 0, below, width, upper - below, large)
     : { x: width - large * side, y: LABEL, size: large, across: side };
-  const drive = fitted(blocks, 0, LABEL, width, upper - LABEL, width);
+  const drive = fitted(blocks, 0, bars + LABEL, width, upper - bars - LABEL, width);
   return { cache, victim, copies, drive, isTall };
 }
 
@@ -128,12 +130,12 @@ export function drawScene(
   canvas: HTMLCanvasElement,
   { words, perBlock }: { words: Uint32Array; perBlock: number },
   heldNow: Uint32Array,
-  { scene, time, lastBlock, tier, colours }: { scene: Scene | null; time: number; lastBlock: number | null; tier: string; colours: Palette },
+  { scene, time, lastBlock, tier, colours, bars }: { scene: Scene | null; time: number; lastBlock: number | null; tier: string; colours: Palette; bars: number },
 ): void {
   const { context, width, height } = fit(canvas);
   const blocks = words.length / perBlock;
   const held = scene?.held ?? heldNow;
-  const places = layout(width, height, blocks, perBlock, tier ? held.length : 0);
+  const places = layout(width, height, blocks, perBlock, tier ? held.length : 0, bars);
   const out = scene === null ? 1 : eased(Math.min(1, Math.max(0, (time - OUT_MS) / (SCENE_MS - OUT_MS))));
   const blockPlace = (block: number): Field => {
     const { x, y, size } = cellOf(places.drive, block);
@@ -144,7 +146,7 @@ export function drawScene(
     context.globalAlpha = out;
     label(context, "the whole drive, block by block", 0, places.drive.y - 5, colours);
     for (let block = 0; block < blocks; block++) {
-      if (out === 1 || block !== scene!.block) paintPages(context, words.subarray(block * perBlock, (block + 1) * perBlock), (at) => cellOf(blockPlace(block), at), colours);
+      if (out === 1 || block !== scene!.victim.block) paintPages(context, words.subarray(block * perBlock, (block + 1) * perBlock), (at) => cellOf(blockPlace(block), at), colours);
     }
     if (lastBlock !== null) {
       const { x, y, size, across } = blockPlace(lastBlock);
@@ -160,7 +162,7 @@ export function drawScene(
   }
   if (scene !== null && out < 1) {
     context.globalAlpha = 1 - out;
-    drawVictim(context, scene, time, { ...places, victim: { ...between(places.victim, blockPlace(scene.block), out), across: places.victim.across } }, colours);
+    drawVictim(context, scene, time, { ...places, victim: { ...between(places.victim, blockPlace(scene.victim.block), out), across: places.victim.across } }, colours);
   }
   context.globalAlpha = 1;
 }
@@ -168,11 +170,14 @@ export function drawScene(
 function drawVictim(context: CanvasRenderingContext2D, scene: Scene, time: number, { victim, copies, cache, isTall }: ReturnType<typeof layout>, colours: Palette): void {
   const [isErased, alpha] = [time > ERASE_MS, context.globalAlpha];
   label(context, isErased ? "erased: empty again" : "the block it cleans next", victim.x, victim.y - 5, colours);
-  const later = scene.returned.size > 0 ? `copies + ${scene.returned.size} from the cache, later` : "copies in a new block";
-  label(context, isTall ? `↓ ${later}` : later, copies.x, copies.y - 5, colours);
-  scene.pages.forEach((_, at) => paintPage(context, "free", false, cellOf(copies, at), colours));
-  if (!isTall) label(context, "→", (victim.x + victim.size * victim.across + copies.x) / 2 - 8, copies.y + (copies.size * copies.across) / 2, colours, 1.5);
   const far = progress(scene, time);
+  const { copied } = tally(scene, time);
+  const later = scene.returned.size > 0 ? `, ${scene.returned.size} written back later` : "";
+  const free = scene.pages.length - copied - scene.returned.size;
+  const [short, long] = time < GONE_MS ? ["↓ copies in a new block", "copies in a new block"] : [`↓ ${copied} copied${later}, ${free} free`, `${copied} copies${later}, ${free} free`];
+  label(context, isTall ? short : long, copies.x, copies.y - 5, colours);
+  scene.pages.forEach((_, at) => paintPage(context, time >= GONE_MS && at >= copied ? "room" : "free", false, cellOf(copies, at), colours));
+  if (!isTall) label(context, "→", (victim.x + victim.size * victim.across + copies.x) / 2 - 8, copies.y + (copies.size * copies.across) / 2, colours, 1.5);
   let copy = 0;
   scene.pages.forEach((page, at) => {
     const [home, share] = [cellOf(victim, at), eased(far[at]!)];
@@ -183,7 +188,8 @@ function drawVictim(context: CanvasRenderingContext2D, scene: Scene, time: numbe
     context.globalAlpha = alpha * (isAway ? 0.25 : 1);
     paintPage(context, isErased ? "free" : page.kind, page.isMarked && !isErased, home, colours);
     context.globalAlpha = alpha;
-    if (share > 0 && page.slot >= 0 && page.fate !== "copied") line(context, home, slot, page.fate, isErased ? 0.12 : share < 1 ? 0.9 : 0.3, colours);
+    // Without cooperation no word goes from the cache to flash.
+    if (share > 0 && page.slot >= 0 && page.fate !== "copied" && page.fate !== "wasted") arrow(context, slot, home, page.fate, isErased ? 0.12 : share < 1 ? 0.9 : 0.4, colours);
     if (isAway && (isCopied || share < 1)) paintPage(context, page.kind, page.isMarked, between(page.fate === "from-slot" ? slot : home, target, share), colours);
   });
   // What was dropped and is written again rises from its slot, to the end of the new block.
@@ -191,21 +197,22 @@ function drawVictim(context: CanvasRenderingContext2D, scene: Scene, time: numbe
   for (const page of scene.pages) {
     if (page.fate !== "dropped" || !scene.returned.has(page.lpn)) continue;
     const target = cellOf(copies, --last);
-    line(context, cellOf(cache, page.slot), target, "dropped", 0.9, colours);
+    arrow(context, cellOf(cache, page.slot), target, "dropped", 0.9, colours);
     paintPage(context, "same", true, target, colours);
   }
 }
 
-function line(context: CanvasRenderingContext2D, from: Place, to: Place, fate: Fate, alpha: number, colours: Palette): void {
-  const before = context.globalAlpha;
-  context.globalAlpha = before * alpha;
+function arrow(context: CanvasRenderingContext2D, from: Place, to: Place, fate: Fate, alpha: number, colours: Palette): void {
+  context.save();
+  context.globalAlpha *= alpha;
   context.strokeStyle = fate === "dropped" ? colours.kinds.same : colours.kinds.newer;
   context.lineWidth = 1.5;
-  context.beginPath();
-  context.moveTo(from.x + from.size / 2, from.y + from.size / 2);
-  context.lineTo(to.x + to.size / 2, to.y + to.size / 2);
-  context.stroke();
-  context.globalAlpha = before;
+  const [x, y] = [to.x + to.size / 2, to.y + to.size / 2];
+  const [dx, dy] = [x - from.x - from.size / 2, y - from.y - from.size / 2];
+  context.translate(x, y);
+  context.rotate(Math.atan2(dy, dx));
+  context.stroke(new Path2D(`M${-Math.hypot(dx, dy)} 0H0M-9 -5L0 0L-9 5`));
+  context.restore();
 }
 
 function label(context: CanvasRenderingContext2D, text: string, x: number, y: number, colours: Palette, size = 0.82): void {

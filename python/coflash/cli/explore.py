@@ -51,14 +51,15 @@ def explore(
             checked anew by it, unless it is that of the last exploration, which goes on.
         scenario: `[SCENARIO]` A built-in scenario ('coflash scenario list'), or a TOML file. Default: that of the
             device in DIR.
-        size: `--size` The capacity of a new device, such as 64MiB.
+        size: `--size` The capacity of a new device, such as 64MiB; 64MiB+64MiB are two devices, with a flush each.
         points: `--points N|TIME` Number of states, besides those right after flushes and marks; or the time for the
             checks, such as 10min.
         atomic: `--atomic SIZE` What a power cut keeps or loses whole, a multiple of 512B.
         seed: `--seed 0..` Seed of the states.
         faults: `--fault KIND[@N|@*]` Run the workload four more times, each with a fault at another request:
-            read-error, write-error, flush-error, bad-sector, stuck or full, or a silent one: bit-rot, lost-write,
-            stale-sector, misdirected-write, misdirected-read or kept-trim; once at the Nth; or up to 32 times.
+            read-error, write-error, flush-error, bad-sector, stuck, full or unplugged, or a silent one: bit-rot,
+            lost-write, stale-sector, misdirected-write, misdirected-read or kept-trim; once at the Nth; or up to 32
+            times.
         timeout: `--timeout SECONDS` The time that the workload, and each check, may take.
         junit_file: `--junit FILE` Write the findings as JUnit's XML.
         state: `--state N 1..` Only make state N of the last exploration again, and keep it.

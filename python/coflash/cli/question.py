@@ -10,19 +10,7 @@ import typer
 
 import coflash
 from coflash._core import CoflashError
-from coflash.cli.console import (
-    STANDARD_OUTPUT,
-    check_json,
-    end_if_failed,
-    errors,
-    jobs_apart,
-    noted,
-    notes,
-    output,
-    scenario_with,
-    show_table,
-    write_json,
-)
+from coflash.cli import console
 from coflash.cli.options import trace_options
 from coflash.evaluation import SuiteName
 from coflash.files import atomic_write, kinds
@@ -212,7 +200,7 @@ def _ask(
 
     json, quiet, plot = given.pop("json"), given.pop("quiet", False), given.pop("plot", None)
     measures = [named(name).path for name in given.pop("measures", None) or ()]
-    check_json(json)
+    console.check_json(json)
     if plot is not None:
         from coflash.charts import format_of
 
@@ -221,34 +209,34 @@ def _ask(
     for name in {"vary", "over"} & given.keys():
         given[name] = values_by_key(given[name] or ())
     for name in {"scenario", "drive"} & given.keys():
-        fio, given["trace"] = (None, given["trace"]) if name == "drive" else jobs_apart(given.get("trace"))
+        fio, given["trace"] = (None, given["trace"]) if name == "drive" else console.jobs_apart(given.get("trace"))
         read = given.pop("read", None)
-        given[name] = scenario_with(given[name], given.pop("assignments"), read, fio, given["trace"])
+        given[name] = console.scenario_with(given[name], given.pop("assignments"), read, fio, given["trace"])
     if "out" in given:
         given["progress"] = not quiet
-    with noted():
+    with console.noted():
         finding: Any = function(**{name: value for name, value in given.items() if value is not None})
     written = [*finding.stored(), *also(finding)]
     if plot is not None:
         atomic_write.write_file(plot, finding.draw(picture, *measures[:1]))
         written.append(say("picture", file=plot))
-    write_json(json, finding.to_json(*measures))
+    console.write_json(json, finding.to_json(*measures))
     if not quiet:
-        _show(finding, measures, written, errors() if json == STANDARD_OUTPUT else output())
+        _show(finding, measures, written, console.errors() if json == console.STANDARD_OUTPUT else console.output())
     if finding.problem:
-        errors().print(f"error: {finding.problem}", style="red", soft_wrap=True)
-    end_if_failed(finding.lost, quiet)
+        console.errors().print(f"error: {finding.problem}", style="red", soft_wrap=True)
+    console.end_if_failed(finding.lost, quiet)
     if finding.problem or not finding.is_met:
         raise typer.Exit(1)
 
 
-def _show(finding: Finding, measures: Sequence[str], written: Sequence[str], console: Any) -> None:
+def _show(finding: Finding, measures: Sequence[str], written: Sequence[str], to: Any) -> None:
     def show(*lines: str) -> None:
         for line in filter(None, lines):
-            console.print(line, soft_wrap=True)
+            to.print(line, soft_wrap=True)
 
-    notes(finding.notes(*measures))
+    console.notes(finding.notes(*measures))
     show(*finding.asked)
     for table in finding.tables(*measures):
-        show_table(table, console=console)
+        console.show_table(table, console=to)
     show(*written, *finding.said(*measures))

@@ -14,22 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from coflash import palette
+from coflash import charts, palette
 from coflash._core import CoflashError
-from coflash.charts import (
-    COLUMN_INCHES,
-    Axis,
-    Chart,
-    Format,
-    Look,
-    Row,
-    bars,
-    lines,
-    looks,
-    picture,
-    stacked,
-    write_pictures,
-)
+from coflash.charts import Axis, Chart, Look, Row
 from coflash.figures.why import draw as draw_why
 from coflash.measures.catalogue import is_number, measure, metric
 from coflash.measures.measure import WAF_HOST, Measure, causes
@@ -97,7 +84,7 @@ class Point:
 def write_figures(
     subject: Subject,
     folder: Path,
-    format: Format = "pdf",
+    format: charts.Format = "pdf",
     metrics: Sequence[str] = METRICS,
     over: str | None = None,
     by: str | None = None,
@@ -118,12 +105,12 @@ def write_figures(
         CoflashError: A measure or a key is unknown, or the folder cannot be written.
     """
     figures = _figures(subject, metrics, Plan.of(subject, over, by))
-    drawn = [(f"{name}.{format}", picture(chart, format, caption=caption)) for name, chart, caption in figures]
+    drawn = [(f"{name}.{format}", charts.picture(chart, format, caption=caption)) for name, chart, caption in figures]
     drawn += [(f"why.{format}", content) for content in _why(subject, format)]
-    return write_pictures(folder, drawn)
+    return charts.write_pictures(folder, drawn)
 
 
-def _why(subject: Subject, form: Format) -> Iterator[bytes]:
+def _why(subject: Subject, form: charts.Format) -> Iterator[bytes]:
     """Draw the shares of a difference between schemes, if their combinations are there; of several points one."""
     groups: dict[tuple[int, ...], list[Why]] = {}
     for places, why in explained([(one.document, one.metrics) for one in subject.results], WAF_HOST.read):
@@ -184,7 +171,7 @@ def _measure(what: Measure, found: dict[int, dict[int, Point]], plan: Plan, over
                 rows.append({"x": places[at], "y": point.mean, "name": name, "part": part, **ends})
     axis = Axis(over.label, ticks=dict(zip(places, over.texts, strict=True)), words=over.numbers is None)
     names, by = (plan.by.texts, plan.by.label) if plan.by else ([""], "")
-    return lines(rows, axis, Axis(what.label, what.unit), styles=looks(names), by=by)
+    return charts.lines(rows, axis, Axis(what.label, what.unit), styles=charts.looks(names), by=by)
 
 
 def _joined(points: dict[int, Point]) -> list[list[int]]:
@@ -229,14 +216,14 @@ def _tail(subject: Subject, plan: Plan) -> tuple[Chart, str]:
     chosen = typical(subject, plan)
     rows = [row for run in chosen for row in _beyond(subject.results[run].histogram(), subject.labels[run])]
     codes = [plan.by.codes[run] if plan.by else place for place, run in enumerate(chosen)]
-    every = list(looks(map(str, range(1 + max(codes))), markers=False).values())
-    chart = lines(
+    every = list(charts.looks(map(str, range(1 + max(codes))), markers=False).values())
+    chart = charts.lines(
         rows,
         Axis("response time", "ns", log=10),
         Axis("requests that take longer", "share", log=10),
         styles={subject.labels[run]: every[code] for run, code in zip(chosen, codes, strict=True)},
         step=True,
-        inches=(COLUMN_INCHES, 2.5),
+        inches=(charts.COLUMN_INCHES, 2.5),
     )
     said = f"{len(chosen)} of {len(subject.results)} runs." if len(chosen) > 1 else "One run."
     return chart, _captioned(subject, said)
@@ -278,7 +265,7 @@ def _programs(subject: Subject, plan: Plan) -> tuple[Chart, str]:
     counts = sorted({len(runs) for runs in shown})
     means = f"Means over {'–'.join(map(str, counts))} seeds." if counts[-1] > 1 else ""
     left_out = f"{len(shown)} of {whole} points, evenly spread; the others are left out." if len(shown) < whole else ""
-    chart = bars(stacked(parts), Axis("flash programs", "pages"), styles=styles)
+    chart = charts.bars(charts.stacked(parts), Axis("flash programs", "pages"), styles=styles)
     return chart, _captioned(subject, *filter(None, (means, left_out)))
 
 

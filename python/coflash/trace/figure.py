@@ -9,25 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coflash import palette
+from coflash import charts, palette
 from coflash._core import CoflashError
-from coflash.charts import (
-    COLUMN_INCHES,
-    DASHES,
-    FORMATS,
-    INK,
-    SOFT,
-    Axis,
-    Chart,
-    Format,
-    Look,
-    Row,
-    format_of,
-    lines,
-    looks,
-    picture,
-    write_pictures,
-)
+from coflash.charts import Axis, Chart, Look, Row
 from coflash.files import atomic_write, kinds
 
 if TYPE_CHECKING:
@@ -35,13 +19,13 @@ if TYPE_CHECKING:
 
 _STYLES = {
     "writes": Look(palette.LINES[0]),
-    "reads": Look(palette.LINES[1], DASHES[1]),
-    "all": Look(INK, DASHES[2]),
-    "arrivals": Look(INK),
+    "reads": Look(palette.LINES[1], charts.DASHES[1]),
+    "all": Look(charts.INK, charts.DASHES[2]),
+    "arrivals": Look(charts.INK),
     "distinct": Look(palette.LINES[0]),
-    "if all were new": Look(SOFT, DASHES[1]),
+    "if all were new": Look(charts.SOFT, charts.DASHES[1]),
 }
-_INCHES = (COLUMN_INCHES, 2.3)
+_INCHES = (charts.COLUMN_INCHES, 2.3)
 
 
 def check_place(place: Path) -> None:
@@ -53,7 +37,7 @@ def check_place(place: Path) -> None:
     if _format(place) is not None:
         atomic_write.check_file(place, kinds.FIGURE)
     elif place.exists() and not place.is_dir():
-        raise CoflashError(f"{place}: is a file; give a folder, or a name that ends in .{', .'.join(FORMATS)}")
+        raise CoflashError(f"{place}: is a file; give a folder, or a name that ends in .{', .'.join(charts.FORMATS)}")
 
 
 def draw(info: TraceInfo | None, place: Path, curves: MissRatioCurves | None = None) -> list[Path]:
@@ -68,25 +52,36 @@ def draw(info: TraceInfo | None, place: Path, curves: MissRatioCurves | None = N
         CoflashError: The place cannot be written.
     """
     check_place(place)
-    charts = {} if info is None else {name: panel(info) for name, panel in PANELS.items()}
+    panels = {} if info is None else {name: panel(info) for name, panel in PANELS.items()}
     if curves is not None:
-        charts["miss-ratio"] = _policies(info, curves)
+        panels["miss-ratio"] = _policies(info, curves)
     if (ending := _format(place)) is None:
-        return write_pictures(place, [(f"{name}.pdf", picture(chart, "pdf")) for name, chart in charts.items()])
-    atomic_write.write_file(place, picture(list(charts.values()), ending, columns=3))
+        return charts.write_pictures(
+            place, [(f"{name}.pdf", charts.picture(chart, "pdf")) for name, chart in panels.items()]
+        )
+    atomic_write.write_file(place, charts.picture(list(panels.values()), ending, columns=3))
     return [place]
 
 
-def _format(place: Path) -> Format | None:
+def _format(place: Path) -> charts.Format | None:
     """Return the format of a file; None for a folder."""
-    return None if not place.suffix or place.is_dir() else format_of(place, ", or a folder")
+    return None if not place.suffix or place.is_dir() else charts.format_of(place, ", or a folder")
 
 
-def _panel(rows: Iterable[Row], x: Axis, y: Axis, *, step: bool = True, styles: Mapping[str, Look] = _STYLES) -> Chart:
+def _panel(
+    rows: Iterable[Row],
+    x: Axis,
+    y: Axis,
+    *,
+    step: bool = True,
+    styles: Mapping[str, Look] = _STYLES,
+) -> Chart:
     drawn = list(rows)
     names = dict.fromkeys(str(row["name"]) for row in drawn)
     title = "" if drawn else "nothing to show"
-    return lines(drawn, x, y, styles={name: styles[name] for name in names}, step=step, inches=_INCHES, title=title)
+    return charts.lines(
+        drawn, x, y, styles={name: styles[name] for name in names}, step=step, inches=_INCHES, title=title
+    )
 
 
 def _points(name: str, x: Iterable[float], y: Iterable[float]) -> Iterable[Row]:
@@ -124,7 +119,7 @@ def _misses(info: TraceInfo) -> Chart:
 
 def _policies(info: TraceInfo | None, curves: MissRatioCurves) -> Chart:
     rows, pages = list[Row](), np.array(curves.cache_pages)
-    styles = {"LRU stack": Look(SOFT), **looks(curves.miss_ratio, markers=False)}
+    styles = {"LRU stack": Look(charts.SOFT), **charts.looks(curves.miss_ratio, markers=False)}
     if info is not None and info.reuse is not None and info.reuse.curve.cache_pages and curves.cache_pages:
         curve = info.reuse.curve
         held = np.searchsorted(curve.cache_pages, pages, side="right")

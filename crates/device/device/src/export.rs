@@ -130,7 +130,7 @@ impl Exported {
         served: &[Request],
     ) -> Result<Loss, DeviceError> {
         let connections = self.connections.end();
-        let mut unsettled = machine.session().map(|(session, _)| session.unsettled()).unwrap_or_default();
+        let mut unsettled = machine.session().map(|(session, _)| session.unsettled).unwrap_or_default();
         let held: Vec<PendingAnswer> = self.delayed.iter().flat_map(Delayed::take).collect();
         for request in held.iter().map(|held| &held.request).chain(served) {
             change_of_data(request.command)
@@ -158,7 +158,7 @@ impl Exported {
         let (session, clock) = machine.session()?;
         let mut done = session.pass_time(clock.time());
         if let Some(delayed) = &self.delayed {
-            delayed.known(session.take_answers(), clock);
+            delayed.known(session.answers.drain(..), clock);
         }
         let event = session.next_event().map(|at| clock.moment(at));
         let mut synced = lock(&self.synced);
@@ -244,7 +244,7 @@ impl Export for Exported {
         let was_refusing = session.refusal().is_some();
         for request in requests.iter_mut() {
             let owner = self.delayed.as_ref().map_or(NOBODY, Delayed::number);
-            session.serve_for(owner);
+            session.owner = owner;
             let answer = serve(session, request, clock.time());
             let answer = answer.and_then(|due| refused.mend(request).map(|()| due));
             if let Err(problem) = &answer {
@@ -280,7 +280,7 @@ impl Export for Exported {
         }
         self.load.answered(answered, arrival, now());
         if let Some(delayed) = &self.delayed {
-            delayed.known(session.take_answers(), clock);
+            delayed.known(session.answers.drain(..), clock);
         }
         if is_first {
             refused.note(&mut machine, ranges);

@@ -40,16 +40,6 @@ pub enum DeviceError {
     /// The scenario cannot be served.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// The device belongs to another scenario.
-    #[error(
-        "{path}: the device was made for another scenario: {differences}; policies and times may change, the rest may not; `coflash serve --device {path}` serves it as it is"
-    )]
-    Differs {
-        /// The folder.
-        path: PathBuf,
-        /// The keys with both values.
-        differences: String,
-    },
     /// There is no device, or its container cannot be used, or it cannot be powered on.
     #[error("{path}: {problem}")]
     Unusable {
@@ -67,13 +57,6 @@ const FIXED: [&str; 6] =
 /// The folder of a device.
 #[derive(Clone, Debug)]
 pub struct Folder(PathBuf);
-
-/// A device that a start has made.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MadeFolder {
-    /// Whether its folder was made, too.
-    pub(crate) folder: bool,
-}
 
 impl Folder {
     /// The folder at a path.
@@ -122,13 +105,14 @@ impl Folder {
         Store::open(self.disks()?).map_err(|problem| self.unusable(problem))
     }
 
-    /// Remove a session, and the device that a failed start has made. Failures are ignored: there is another one to tell.
-    pub(crate) fn remove(&self, session: Option<&SessionFolder>, made: Option<MadeFolder>) {
+    /// Remove a session, and the device that a failed start has made, perhaps with its folder. Failures are ignored: there is
+    /// another one to tell.
+    pub(crate) fn remove(&self, session: Option<&SessionFolder>, made: Option<bool>) {
         let _ = session.map(|session| fs::remove_dir_all(&session.0));
-        let Some(made) = made else { return };
+        let Some(has_made_folder) = made else { return };
         let _ = ["data", "metadata"].map(|name| fs::remove_file(self.0.join(name)));
         let _ = fs::remove_dir(self.0.join("sessions"));
-        if made.folder {
+        if has_made_folder {
             let _ = fs::remove_dir(&self.0);
         }
     }
@@ -162,7 +146,11 @@ impl Folder {
         if differences.is_empty() {
             return Ok(given);
         }
-        Err(DeviceError::Differs { path: self.0.clone(), differences: differences.join(", ") })
+        let (differences, device) = (differences.join(", "), self.display());
+        Err(self.unusable(format!(
+            "the device was made for another scenario: {differences}; policies and times may change, the rest may not; \
+             `coflash serve --device {device}` serves it as it is"
+        )))
     }
 
     /// The number of the next session.

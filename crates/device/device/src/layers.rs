@@ -24,12 +24,9 @@ pub(crate) fn over<'d>(folder: &Folder, below: Disks<Shared<'d>>) -> Result<Laye
     over().map_err(|problem| folder.io(problem))
 }
 
-pub(crate) fn power_on<'d>(
-    folder: &Folder,
-    disks: Disks<Shared<'d>>,
-) -> Result<(Powered<'d>, Scenario), DeviceError> {
+pub(crate) fn power_on<'d>(folder: &Folder, disks: Disks<Shared<'d>>) -> Result<Powered<'d>, DeviceError> {
     let (store, found) = Store::open(disks).map_err(|problem| folder.unusable(problem))?;
     let scenario = Scenario::from_toml(&store.format().scenario)?;
-    let session = Session::start(scenario.clone(), store, Some(&found), Recorder::to(io::sink()), None);
-    Ok((session.map_err(|problem| folder.unusable(problem))?, scenario))
+    let session = Session::start(scenario, store, Some(&found), Recorder::to(io::sink()), None);
+    session.map_err(|problem| folder.unusable(problem))
 }

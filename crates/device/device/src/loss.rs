@@ -76,27 +76,20 @@ pub struct Loss {
 
 impl Loss {
     /// The loss of a cut that ended the session.
-    pub(crate) fn new(
-        side: Side,
-        Unsettled { writes, bytes, risk, .. }: Unsettled,
-        connections: usize,
-    ) -> Self {
+    pub(crate) fn new(side: Side, unsettled: Unsettled, connections: usize) -> Self {
+        let Unsettled { writes, bytes, risk, .. } = unsettled;
         let (count, size) = (grouped(writes), Bytes { count: bytes });
-        let (pages, gone) = match risk {
-            _ if writes == 0 => (None, "no answered write is lost".to_owned()),
-            AtRisk::Dirty(pages) => {
-                let gone = grouped(pages.into());
-                let told = format!(
-                    "{gone} pages are lost, of {count} answered writes ({size}) that no flush followed"
-                );
-                (Some(pages), told)
+        let pages = if let AtRisk::Dirty(pages) = risk { Some(pages).filter(|_| writes > 0) } else { None };
+        let gone = match pages.map(|pages| grouped(pages.into())) {
+            _ if writes == 0 => "no answered write is lost".to_owned(),
+            Some(pages) => {
+                format!("{pages} pages are lost, of {count} answered writes ({size}) that no flush followed")
             }
-            _ => (
-                None,
+            None => {
                 format!(
                     "{count} answered writes and trims ({size}) are lost: neither flush nor commit followed"
-                ),
-            ),
+                )
+            }
         };
         let ended = grouped(connections as u64);
         let told = format!("{}: {gone}; connections ended: {ended}; it is on again", power_was_cut(side));

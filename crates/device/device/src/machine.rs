@@ -1,6 +1,6 @@
 //! A powered device: its current session, and the sessions that ended in power cuts.
 
-use crate::folder::{DeviceError, Folder, MadeFolder, SessionEnd, SessionFolder, survivors};
+use crate::folder::{DeviceError, Folder, SessionEnd, SessionFolder, survivors};
 use crate::layers::{over, power_on, shared};
 use crate::live::{Live, Part};
 use crate::power_on::{check_side, servable};
@@ -36,8 +36,8 @@ pub struct Machine {
     session_folder: SessionFolder,
     /// Whether the session is recorded: the folder of a device that is read-only from the start may have no room.
     is_recorded: bool,
-    /// Whether this made the device, and its folder.
-    made: Option<MadeFolder>,
+    /// If this made the device, whether it made its folder, too.
+    made: Option<bool>,
     clock: Clock,
     cut: Option<Cut>,
     live: Option<Live>,
@@ -62,10 +62,10 @@ impl Machine {
             Some(scenario) if !folder.has_device() => {
                 let scenario = servable(scenario, size)?;
                 check(&scenario)?;
-                let is_new = MadeFolder { folder: !folder.join("").exists() };
+                let is_new = !folder.join("").exists();
                 let store = folder.create(&scenario).inspect_err(|_| {
                     // It stays if there is anything in it.
-                    let _ = is_new.folder.then(|| std::fs::remove_dir(folder.join("")));
+                    let _ = is_new.then(|| std::fs::remove_dir(folder.join("")));
                 })?;
                 made = Some(is_new);
                 (store, None, scenario)
@@ -91,13 +91,11 @@ impl Machine {
             live: None,
             ended: Vec::new(),
         };
-        match machine.power_on(store, found.as_ref()) {
-            Ok(()) => Ok(machine),
-            Err(error) => {
-                machine.discard();
-                Err(error)
-            }
+        if let Err(error) = machine.power_on(store, found.as_ref()) {
+            machine.discard();
+            return Err(error);
         }
+        Ok(machine)
     }
 
     /// End a start that has failed: nothing is left of it.
@@ -148,7 +146,7 @@ impl Machine {
         let Some(session) = self.session.as_mut() else { return Ok(Vec::new()) };
         let files = session.store().files();
         let layer = over(&self.folder, shared(&files))?;
-        let (mut found, _) = power_on(&self.folder, shared(&layer))?;
+        let mut found = power_on(&self.folder, shared(&layer))?;
         let mut read = |range: &Range<u64>| {
             bytes_left = bytes_left.checked_sub(range.end - range.start)?;
             let mut data = vec![0; (range.end - range.start) as usize];

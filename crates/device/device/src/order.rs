@@ -3,7 +3,7 @@
 //!
 //! Each request has a time of arrival and one of its answer. What is promised, and nothing else:
 //!
-//! - A flush covers the changes that were answered before it arrived, once it is answered itself.
+//! - A flush covers the changes of its device that were answered before it arrived, once it is answered itself.
 //! - FUA covers its own change, once that is answered. On a read it covers nothing.
 //! - Of a change that is not covered a cut leaves any part, in whole atomic units.
 //! - Where two changes overlap, the one that arrived after the answer of the other lies above it. Two that were under way
@@ -69,6 +69,9 @@ enum Event {
 pub struct Entry {
     /// The operation.
     pub kind: Kind,
+    /// The number of its device, from 0.
+    #[serde(default)]
+    pub device: usize,
     /// The first byte.
     pub offset: u64,
     /// The number of bytes.
@@ -155,8 +158,8 @@ impl Log {
     pub fn arrives(&mut self, now: Time, kind: Kind, offset: u64, length: u64, fua: bool) -> Id {
         let id = self.entries.len();
         let arrived = self.moment(now, Event::Arrival(id));
-        let (answered, failed, settled) = (None, false, None);
-        let entry = Entry { kind, offset, length, fua, arrived, answered, failed, settled, place: 0 };
+        let (answered, failed, settled, device) = (None, false, None, 0);
+        let entry = Entry { kind, device, offset, length, fua, arrived, answered, failed, settled, place: 0 };
         if entry.is_change() {
             let is_rival = |&other: &Id| self.entries[other].overlaps(&entry.range());
             let rivals: Vec<Id> = self.under_way.iter().copied().filter(is_rival).collect();
@@ -222,11 +225,13 @@ impl Log {
                     continue;
                 }
                 Event::Answer(id) => {
-                    let Entry { kind, fua, arrived, failed, .. } = self.entries[id];
+                    let Entry { kind, device, fua, arrived, failed, .. } = self.entries[id];
                     next.is_told = kind == Kind::Flush;
                     next.flushes += usize::from(next.is_told);
                     let is_covered = |&other: &Id| {
-                        self.entries[other].answered_well().is_some_and(|event| event < arrived.event)
+                        let other = &self.entries[other];
+                        let is_before = |event| event < arrived.event;
+                        other.device == device && other.answered_well().is_some_and(is_before)
                     };
                     let is_asked_for = |id: &Id| is_covered(id) && !dropped.contains(id);
                     match (failed, next.is_told) {

@@ -132,7 +132,7 @@ pub struct Ended<S> {
 
 /// A device under power, with the host's part of its cache.
 pub struct Session<S: DeviceBytes> {
-    scenario: Scenario,
+    pub(crate) scenario: Scenario,
     stack: Tower<Ftl>,
     engine: Engine<TimedBytes<S>>,
     recorder: Recorder,
@@ -142,9 +142,9 @@ pub struct Session<S: DeviceBytes> {
     told: usize,
     armed: Option<Armed>,
     now: Time,
-    /// The number under which requests are answered, and the answers that became known later.
-    owner: u16,
-    answers: Vec<(u16, Time)>,
+    /// The number of the client that waits for the next requests, and the answers that became known later, with their numbers.
+    pub(crate) owner: u16,
+    pub(crate) answers: Vec<(u16, Time)>,
     page_bytes: u64,
     zeros: Vec<u8>,
     cut: Option<Cut>,
@@ -155,7 +155,8 @@ pub struct Session<S: DeviceBytes> {
     flushes: u64,
     /// Around a power cut: the time and the result before the current request.
     before: Option<(Time, RunResult)>,
-    unsettled: Unsettled,
+    /// Answered requests that a power cut would undo now.
+    pub(crate) unsettled: Unsettled,
 }
 
 impl<S: DeviceBytes> Session<S> {
@@ -252,22 +253,6 @@ impl<S: DeviceBytes> Session<S> {
         passed
     }
 
-    /// Answered requests that a power cut would undo now.
-    pub(crate) fn unsettled(&self) -> Unsettled {
-        self.unsettled
-    }
-
-    /// Serve the next requests for a client that waits for the answers: moments that become known later are
-    /// reported under this number.
-    pub(crate) fn serve_for(&mut self, owner: u16) {
-        self.owner = owner;
-    }
-
-    /// Take the answers with moments now known, with their numbers.
-    pub(crate) fn take_answers(&mut self) -> impl Iterator<Item = (u16, Time)> + '_ {
-        self.answers.drain(..)
-    }
-
     /// The time of the next event on the timeline; `None` if it has none.
     pub(crate) fn next_event(&self) -> Option<Time> {
         self.engine.media().timeline.next_event()
@@ -340,13 +325,12 @@ impl<S: DeviceBytes> Session<S> {
         let Self { stack, engine, .. } = self;
         let media = engine.media_mut();
         let found = media.store.restart_device()?;
-        let failed = |problem: &dyn std::fmt::Display| Failure::Restart(problem.to_string());
         self.recorder.keep_contents(self.restarts.len(), &found);
         let recovered = recover_device(stack, &self.scenario, &found, self.now, media);
         if let Some(live) = &self.live {
             stack.record_in(live.clone());
         }
-        recovered.map_err(|problem| failed(&problem))
+        recovered.map_err(|problem| Failure::Restart(problem.to_string()))
     }
 
     /// Cancel a power cut that has not come yet.

@@ -222,10 +222,8 @@ fn check(header: &CommandHeader, shape: &Shape, agreed: Negotiated) -> Result<Co
     }
     let (offset, length) = (header.offset.get(), header.length.get());
     let moves_data = matches!(command, Command::Read | Command::Write);
-    if (length == 0) != (command == Command::Flush) || (moves_data && length > MAX_LENGTH) {
-        return Err(Errno::Invalid);
-    }
-    if command == Command::Flush && offset != 0 {
+    let is_flush = command == Command::Flush;
+    if (length == 0) != is_flush || (is_flush && offset != 0) || (moves_data && length > MAX_LENGTH) {
         return Err(Errno::Invalid);
     }
     if offset.checked_add(length.into()).is_none_or(|end| end > shape.size_bytes) {

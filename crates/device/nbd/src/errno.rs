@@ -12,9 +12,6 @@ pub enum Errno {
     /// The disk failed.
     #[error("the disk failed")]
     Io = 5,
-    /// There is no memory for the request.
-    #[error("there is no memory for the request")]
-    NoMemory = 12,
     /// The request is invalid, or past the end of the disk.
     #[error("the request is invalid, or past the end of the disk")]
     Invalid = 22,
@@ -24,7 +21,4 @@ pub enum Errno {
     /// The request would take longer than allowed.
     #[error("this cannot be done fast")]
     NotSupported = 95,
-    /// The server is ending.
-    #[error("the server is ending")]
-    Shutdown = 108,
 }

@@ -43,7 +43,7 @@ pub trait Export: Sync {
 }
 
 /// The operation of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Command {
     /// Fill `data`; report in `extents` the holes, where they are known.
     Read,

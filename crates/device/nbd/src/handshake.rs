@@ -89,9 +89,8 @@ pub struct Handshake<'a> {
 impl<'a> Handshake<'a> {
     /// Greet a client for an export of this shape.
     pub fn greet(shape: &'a Shape, output: &mut Vec<u8>) -> Self {
-        let (magic, option_magic) = (SERVER_MAGIC.into(), OPTION_MAGIC.into());
-        let flags = (FIXED_NEWSTYLE | NO_ZEROES).into();
-        output.extend_from_slice(Greeting { magic, option_magic, flags }.as_bytes());
+        let greeting = Greeting::new(SERVER_MAGIC, OPTION_MAGIC, FIXED_NEWSTYLE | NO_ZEROES);
+        output.extend_from_slice(greeting.as_bytes());
         Self { shape, flags: None, options: 0, agreed: Negotiated::default(), skip: 0 }
     }
 
@@ -202,16 +201,12 @@ impl<'a> Handshake<'a> {
         flags |= can::CAN_MULTI_CONN | can::CACHE;
         flags |= if self.shape.read_only { can::READ_ONLY } else { 0 };
         flags |= if self.agreed.structured { can::DF } else { 0 };
-        ExportInfo { size: self.shape.size_bytes.into(), flags: flags.into() }
+        ExportInfo::new(self.shape.size_bytes, flags)
     }
 
     fn inform(&self, wanted: &[U16], replies: &mut Replies<'_>) {
         replies.send(reply::INFO, &[U16::new(info::EXPORT).as_bytes(), self.export_info().as_bytes()]);
-        let sizes = BlockSizes {
-            minimum: 1.into(),
-            preferred: self.shape.preferred_bytes.into(),
-            maximum: MAX_LENGTH.into(),
-        };
+        let sizes = BlockSizes::new(1_u32, self.shape.preferred_bytes, MAX_LENGTH);
         let known = [
             (info::NAME, self.shape.name.as_bytes()),
             (info::DESCRIPTION, self.shape.description.as_bytes()),
@@ -227,9 +222,7 @@ impl<'a> Handshake<'a> {
 
     fn contexts(&mut self, data: &[u8], replies: &mut Replies<'_>) {
         let set = replies.option == option::SET_META_CONTEXT;
-        if set {
-            self.agreed.block_status = false;
-        }
+        self.agreed.block_status &= !set;
         if !self.agreed.structured {
             return replies.error(reply::INVALID, "structured replies must be agreed on before");
         }
@@ -263,12 +256,8 @@ struct Replies<'a> {
 impl Replies<'_> {
     fn send(&mut self, kind: u32, parts: &[&[u8]]) {
         let length = parts.iter().map(|part| part.len()).sum::<usize>();
-        let header = OptionReply {
-            magic: OPTION_REPLY_MAGIC.into(),
-            option: self.option.into(),
-            kind: kind.into(),
-            length: u32::try_from(length).expect("replies are short").into(),
-        };
+        let length = u32::try_from(length).expect("replies are short");
+        let header = OptionReply::new(OPTION_REPLY_MAGIC, self.option, kind, length);
         self.output.extend_from_slice(header.as_bytes());
         parts.iter().for_each(|part| self.output.extend_from_slice(part));
     }

@@ -41,14 +41,10 @@ pub enum Hangup {
     #[error("the handshake took more than {0} s")]
     Slow(u64),
     /// The client took and sent nothing of a message while the memory of all connections was short.
-    #[error(
-        "the client left a reply unread, or a write incomplete, for {0} s while others needed the memory"
-    )]
+    #[error("the client left a reply unread, or a write incomplete, for {0} s while others needed memory")]
     Idle(u64),
     /// The limit of connections is reached.
-    #[error(
-        "{0} connections are open, and no more are taken: let the server take more, or end some that are idle"
-    )]
+    #[error("{0} connections are open, and no more are taken: let the server take more, or end idle ones")]
     Full(usize),
     /// The socket failed.
     #[error("{0}")]

@@ -41,11 +41,7 @@ impl Reply {
             Self { head: Default::default(), head_length: 0, buffer: data, body_length, cost_bytes };
         if !structured {
             let error = result.as_ref().map_or_else(|&errno| errno as u32, |_| 0);
-            reply.begin(&SimpleReply {
-                magic: SIMPLE_REPLY_MAGIC.into(),
-                error: error.into(),
-                cookie: cookie.into(),
-            });
+            reply.begin(&SimpleReply::new(SIMPLE_REPLY_MAGIC, error, cookie));
             return reply;
         }
         match result {
@@ -111,31 +107,25 @@ impl Reply {
 
 fn header(cookie: u64, flags: u16, kind: u16, length: usize) -> Chunk {
     let length = u32::try_from(length).expect("a reply is shorter than the longest request and its headers");
-    Chunk {
-        magic: CHUNK_MAGIC.into(),
-        flags: flags.into(),
-        kind: kind.into(),
-        cookie: cookie.into(),
-        length: length.into(),
-    }
+    Chunk::new(CHUNK_MAGIC, flags, kind, cookie, length)
 }
 
 fn data_chunk(cookie: u64, flags: u16, offset: u64, length: usize) -> DataChunk {
     let chunk = header(cookie, flags, chunk::OFFSET_DATA, size_of::<u64>() + length);
-    DataChunk { chunk, offset: offset.into() }
+    DataChunk::new(chunk, offset)
 }
 
 fn hole_chunk(cookie: u64, flags: u16, offset: u64, length: u32) -> HoleChunk {
     let payload = size_of::<HoleChunk>() - size_of::<Chunk>();
     let chunk = header(cookie, flags, chunk::OFFSET_HOLE, payload);
-    HoleChunk { chunk, offset: offset.into(), length: length.into() }
+    HoleChunk::new(chunk, offset, length)
 }
 
 fn status(extents: Vec<Extent>) -> Vec<u8> {
     let mut payload = U32::new(ALLOCATION_ID).as_bytes().to_vec();
     for Extent { length, hole } in extents {
         let flags = if hole { HOLE } else { 0 };
-        payload.extend_from_slice(StatusExtent { length: length.into(), flags: flags.into() }.as_bytes());
+        payload.extend_from_slice(StatusExtent::new(length, flags).as_bytes());
     }
     payload
 }

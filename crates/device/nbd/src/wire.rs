@@ -22,6 +22,13 @@ macro_rules! layouts {
         #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
         #[repr(C)]
         pub struct $name { $($(#[$field_doc])* pub $field: $number,)* }
+
+        impl $name {
+            /// Make one of its fields in their order.
+            pub fn new($($field: impl Into<$number>),*) -> Self {
+                Self { $($field: $field.into()),* }
+            }
+        }
     )* };
 }
 

@@ -1,7 +1,6 @@
 //! The errors of a container.
 
 use coflash_media::Ppn;
-use std::fmt;
 use std::io::{self, ErrorKind};
 
 /// A failed operation of a store.
@@ -67,7 +66,8 @@ pub enum Damage {
 }
 
 /// Damage in a container.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{part} {number}: {problem}")]
 pub struct Finding {
     /// The kind of the part, such as "block" or "page".
     pub part: &'static str,
@@ -75,10 +75,4 @@ pub struct Finding {
     pub number: u64,
     /// The problem.
     pub problem: String,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}: {}", self.part, self.number, self.problem)
-    }
 }

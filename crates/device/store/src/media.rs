@@ -107,6 +107,18 @@ impl<D: Disk> Store<D> {
         before.into_iter().for_each(|data| self.places.release(data.place));
     }
 
+    /// Pass what was loaded to the host, or to be merged.
+    fn hand_over(&mut self, to: Place, data: Option<Data>, is_damaged: bool) {
+        let pages = &mut self.pages;
+        if to == Place::Host {
+            std::mem::swap(&mut pages.host, &mut pages.work);
+            self.hold(data);
+        } else {
+            std::mem::swap(&mut pages.merged, &mut pages.work);
+            pages.merged_is_damaged = is_damaged;
+        }
+    }
+
     /// Use power for a step of flash.
     fn step(&mut self) -> Result<(), StoreError> {
         if self.power.take(Side::Device, 1) == 1 { Ok(()) } else { Err(StoreError::PowerCut) }
@@ -204,13 +216,7 @@ impl<D: Disk> Store<D> {
                 if loaded.is_damaged {
                     self.slot_damage = Some(self.pages.damage.clone());
                 }
-                if to == Place::Host {
-                    std::mem::swap(&mut self.pages.host, &mut self.pages.work);
-                    self.hold(self.tables.slots[slot.number as usize].data);
-                } else {
-                    std::mem::swap(&mut self.pages.merged, &mut self.pages.work);
-                    self.pages.merged_is_damaged = loaded.is_damaged;
-                }
+                self.hand_over(to, self.tables.slots[slot.number as usize].data, loaded.is_damaged);
                 Ok(())
             }
             Access::Write { from } => {
@@ -266,14 +272,7 @@ impl<D: Disk> Flash for Store<D> {
             return Err(StoreError::Unreadable(page, self.pages.damage.clone()));
         }
         match to {
-            Place::Host => {
-                std::mem::swap(&mut self.pages.host, &mut self.pages.work);
-                self.hold(Some(data));
-            }
-            Place::Merged | Place::Buffer => {
-                std::mem::swap(&mut self.pages.merged, &mut self.pages.work);
-                self.pages.merged_is_damaged = false;
-            }
+            Place::Host | Place::Merged | Place::Buffer => self.hand_over(to, Some(data), false),
             Place::Slot(slot) => {
                 let whole = 0..self.layout.page_bytes;
                 self.latching(|store| store.put_slot(slot, whole, loaded))?;

@@ -5,11 +5,8 @@ use super::commands::Ended;
 use super::plan::{Plan, Planned};
 use super::record::{Cut, Record};
 use super::run::RunDisk;
-use crate::export::shape;
 use crate::folder::{DeviceError, Folder};
 use crate::layers::{Layer, Powered, over, power_on, shared};
-use coflash_base::Time;
-use coflash_scenario::Scenario;
 use std::ops::RangeInclusive;
 
 /// Makes and checks the states of a run, over a base that goes from window to window.
@@ -24,7 +21,7 @@ pub(crate) struct Checker<'a> {
 
 impl<'a> Checker<'a> {
     pub(crate) fn power_on_base(&self) -> Result<Powered<'a>, DeviceError> {
-        Ok(begun(self.exploring.folder, self.base, self.records, self.record.cut.as_ref())?.0)
+        begun(self.exploring.folder, self.base, self.records, self.record.cut.as_ref())
     }
 
     /// Make durable in the base what the windows make durable.
@@ -37,29 +34,23 @@ impl<'a> Checker<'a> {
         for pieces in windows.filter_map(|window| self.plan.durable.get(window)).filter(|all| !all.is_empty())
         {
             self.record.apply(pieces, session).map_err(unusable)?;
-            session.flush(Time::ZERO).map_err(unusable)?;
         }
         Ok(())
     }
 
     /// Make a state by the firmware, as it is after the loss of power and before the check.
-    fn made<'d>(
-        &self,
-        state: &'d Layer<'_>,
-        planned: &Planned,
-    ) -> Result<(Powered<'d>, Scenario), DeviceError> {
-        let unusable = |problem| self.exploring.folder.unusable(problem);
-        let (mut session, scenario) = power_on(self.exploring.folder, shared(state))?;
-        self.record.apply(&planned.pieces, &mut session).map_err(unusable)?;
-        session.flush(Time::ZERO).map_err(unusable)?;
-        Ok((session, scenario))
+    fn made<'d>(&self, state: &'d Layer<'_>, planned: &Planned) -> Result<Powered<'d>, DeviceError> {
+        let folder = self.exploring.folder;
+        let mut session = power_on(folder, shared(state))?;
+        let made = self.record.apply(&planned.pieces, &mut session);
+        made.map(|()| session).map_err(|problem| folder.unusable(problem))
     }
 
     /// The files of a state.
     pub(crate) fn make(&self, planned: &Planned) -> Result<Layer<'_>, DeviceError> {
         let folder = self.exploring.folder;
         let state = over(folder, shared(self.base))?;
-        let ended = self.made(&state, planned)?.0.end().map_err(|problem| folder.io(problem))?;
+        let ended = self.made(&state, planned)?.end().map_err(|problem| folder.io(problem))?;
         ended.store.close().map_err(|problem| folder.unusable(problem))?;
         Ok(state)
     }
@@ -83,9 +74,7 @@ impl<'a> Checker<'a> {
     pub(crate) fn check(&self, planned: &Planned, number: usize) -> Result<Ended, DeviceError> {
         let Exploring { folder, commands, plan, .. } = self.exploring;
         let state = over(folder, shared(self.base))?;
-        let (session, scenario) = self.made(&state, planned)?;
-        let shape = shape(&scenario, session.size_bytes());
-        let disk = RunDisk::new(session, shape);
+        let disk = RunDisk::new(self.made(&state, planned)?, plan);
         let environment = self.environment(planned, number);
         let ended = commands.run_on(&disk, self.job, &plan.check, &environment);
         let ended = ended.map_err(|problem| folder.io(problem))?;
@@ -103,11 +92,10 @@ pub(crate) fn begun<'d>(
     layer: &'d Layer<'_>,
     records: &[Record],
     cut: Option<&Cut>,
-) -> Result<(Powered<'d>, Scenario), DeviceError> {
-    let (mut session, scenario) = power_on(folder, shared(layer))?;
+) -> Result<Powered<'d>, DeviceError> {
+    let mut session = power_on(folder, shared(layer))?;
     if let Some(cut) = cut {
-        let made = records[0].apply(&cut.pieces, &mut session).map(|()| session.flush(Time::ZERO));
-        made.flatten().map_err(|problem| folder.unusable(problem))?;
+        records[0].apply(&cut.pieces, &mut session).map_err(|problem| folder.unusable(problem))?;
     }
-    Ok((session, scenario))
+    Ok(session)
 }

@@ -1,7 +1,9 @@
 //! Commands of the user: each in a process group of its own, which ends with it on every way out.
 
+use super::run::RunDisk;
 use crate::machine::now;
-use coflash_nbd::{Address, Export, Server};
+use coflash_nbd::{Address, Server};
+use coflash_store::Disk;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::io::{self, Read, Seek};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -65,27 +67,32 @@ impl Commands {
         self.sockets.path().join(name)
     }
 
-    /// Serve a disk while a command runs. `job` tells the sockets of commands at the same time apart.
+    /// Serve the devices of a disk while a command runs, the second one by variables that end with `_2`, and so on. `job` tells
+    /// the sockets of commands at the same time apart.
     pub(crate) fn run_on(
         &self,
-        disk: &(impl Export + Send),
+        disk: &RunDisk<impl Disk + Send>,
         job: usize,
         command: &str,
         environment: &[(&str, String)],
     ) -> io::Result<Ended> {
-        let socket = self.socket(&format!("nbd-{job}"));
-        let address = Address::Unix(socket.clone());
-        let server = Server::bind(&address)?;
+        let mut process = Command::new("sh");
+        process.arg("-c").arg(command).envs(environment.iter().map(|(name, value)| (name, value)));
+        let mut servers = Vec::new();
+        for (number, device) in (1..).zip(disk.devices()) {
+            let socket = self.socket(&format!("nbd-{job}-{number}"));
+            let address = Address::Unix(socket.clone());
+            let own = if number == 1 { String::new() } else { format!("_{number}") };
+            process.env(format!("COFLASH_NBD{own}"), address.to_string());
+            process.env(format!("COFLASH_SOCKET{own}"), socket);
+            servers.push((Server::bind(&address)?, device));
+        }
         thread::scope(|scope| {
-            let stopper = server.stopper();
-            let serving = scope.spawn(|| server.run(disk));
-            let mut process = Command::new("sh");
-            process.arg("-c").arg(command).env("COFLASH_NBD", address.to_string());
-            process.env("COFLASH_SOCKET", socket);
-            process.envs(environment.iter().map(|(name, value)| (name, value)));
+            let serving: Vec<_> =
+                servers.iter().map(|(server, device)| scope.spawn(|| server.run(device))).collect();
             let ended = self.run(&mut process);
-            stopper.stop();
-            serving.join().expect("the server does not panic")?;
+            servers.iter().for_each(|(server, _)| server.stopper().stop());
+            serving.into_iter().try_for_each(|one| one.join().expect("no server panics"))?;
             let is_empty = command.trim().is_empty();
             ended.map(|ended| Ended { could_not_run: ended.could_not_run || is_empty, ..ended })
         })

@@ -21,7 +21,9 @@ pub struct Requested {
     pub number: usize,
     /// The operation.
     pub kind: Kind,
-    /// The first byte.
+    /// The number of its device, from 1, if there are several.
+    pub device: Option<usize>,
+    /// The first byte of the device.
     pub offset: u64,
     /// The number of bytes.
     pub length: u64,
@@ -44,6 +46,7 @@ impl std::fmt::Display for Requested {
         let kind = format!("{:?}", self.kind).to_lowercase();
         let fua = if self.fua { " with FUA" } else { "" };
         write!(f, "request {}: {kind}{fua} of {} bytes at {}", self.number, self.length, self.offset)?;
+        self.device.map_or(Ok(()), |device| write!(f, " of device {device}"))?;
         write!(f, ", sent at {:.3} ms", self.arrived_ns as f64 / 1e6)?;
         match self.answered_ns {
             Some(ns) => write!(f, ", answered at {:.3} ms", ns as f64 / 1e6)?,
@@ -155,16 +158,20 @@ impl Checker<'_> {
         let entry = &log.entries[id];
         let before = log.marks.iter().rfind(|mark| mark.at.event < entry.arrived.event);
         let kept = planned.state.kept.get(&id).filter(|_| !planned.state.has_whole(log, id));
+        let devices = self.exploring.plan.devices(u64::MAX);
+        let begin = devices[entry.device].start;
+        let torn = kept.into_iter().flatten().map(|part| part.start - begin..part.end - begin).collect();
         Requested {
             number: id + 1,
             kind: entry.kind,
-            offset: entry.offset,
+            device: (devices.len() > 1).then_some(entry.device + 1),
+            offset: entry.offset - begin,
             length: entry.length,
             fua: entry.fua,
             arrived_ns: entry.arrived.ns,
             answered_ns: entry.answered.map(|answered| answered.ns),
             mark: before.map(|mark| mark.text.clone()),
-            torn: kept.cloned().unwrap_or_default(),
+            torn,
             why: None,
         }
     }
@@ -181,15 +188,17 @@ impl Checker<'_> {
             return format!("it failed{}", fault.unwrap_or_default());
         }
         let is_early = |flush: &&Entry| {
-            flush.kind == Kind::Flush && flush.arrived < answered && flush.answered > Some(entry.arrived)
+            let is_its = flush.kind == Kind::Flush && flush.device == entry.device;
+            is_its && flush.arrived < answered && flush.answered > Some(entry.arrived)
         };
+        let of = if self.exploring.plan.sizes.len() > 1 { " of its device" } else { "" };
         let why =
-            entries.iter().find(is_early).map_or("no flush covers it before the cut".to_owned(), |flush| {
+            entries.iter().find(is_early).map_or(format!("no flush{of} covers it before the cut"), |flush| {
                 let [sent, came] = [flush.arrived, answered].map(|moment| moment.ns as f64 / 1e6);
                 format!("the flush sent at {sent:.3} ms does not cover it: its answer came at {came:.3} ms")
             });
         let next = entries.iter().position(|next| next.is_change() && next.arrived > answered);
-        format!("{why}; a flush before request {} would cover it", next.unwrap_or(entries.len()) + 1)
+        format!("{why}; a flush{of} before request {} would cover it", next.unwrap_or(entries.len()) + 1)
     }
 
     /// Keep a failure: its device as at power on after the cut, what the check wrote, and the requests that it takes.
@@ -256,6 +265,8 @@ impl Checker<'_> {
             let place_of_check = quoted(&env::current_dir().unwrap_or_default().to_string_lossy());
             let script = script.replace("@PLACE@", &place_of_check);
             let script = script.replace("@CHECK@", &quoted(&self.exploring.plan.check));
+            let sizes: Vec<_> = self.exploring.plan.sizes.iter().map(u64::to_string).collect();
+            let script = script.replace("@SIZES@", &sizes.join(" "));
             let look = place.join("look.sh");
             fs::write(&look, script)?;
             fs::set_permissions(look, fs::Permissions::from_mode(0o755))

@@ -9,6 +9,8 @@ use coflash_store::{Disk, Store};
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error;
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::str::FromStr;
 
 /// A kind of fault. From bit rot on they are silent: the drive reports success.
@@ -21,6 +23,7 @@ enum Kind {
     BadSector,
     Stuck,
     Full,
+    Unplugged,
     BitRot,
     LostWrite,
     StaleSector,
@@ -31,12 +34,12 @@ enum Kind {
 
 impl Kind {
     /// What is counted up to it.
-    fn counts(self) -> usize {
+    fn counts(self) -> Command {
         match self {
-            Self::ReadError | Self::MisdirectedRead => READS,
-            Self::FlushError => FLUSHES,
-            Self::KeptTrim => TRIMS,
-            _ => WRITES,
+            Self::ReadError | Self::MisdirectedRead => Command::Read,
+            Self::FlushError => Command::Flush,
+            Self::KeptTrim => Command::Trim,
+            _ => Command::Write,
         }
     }
 }
@@ -84,78 +87,90 @@ pub(crate) enum Fate {
     Done,
     /// It is not served, and fails.
     Failed(Errno),
+    /// It fails, and its device has not got it.
+    Gone,
     /// It is served, and its answer comes late.
     Stuck,
 }
 
-/// The reads, writes and flushes of a run so far, and its fault.
+/// The requests of a run so far, and its fault.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults {
     fault: Option<Fault>,
-    counts: [u64; 4],
+    counts: BTreeMap<Command, u64>,
     /// The first byte of a sector that cannot be read.
     bad: Option<u64>,
     /// Where the last write was to go.
     last: u64,
+    /// The first byte of the device that has lost its power alone.
+    gone: Option<u64>,
+    /// Whether a request has failed.
+    pub(crate) has_failed: bool,
 }
 
 impl Faults {
     /// The runs with a fault: if its request is not given, drawn ones, spread over those of the run that was counted.
     pub(crate) fn each(fault: &Fault, counted: &Self, stream: &mut RandomStream) -> Vec<Self> {
-        let all = counted.counts[fault.kind.counts()].max(1);
+        let all = counted.count(fault.kind).max(1);
         let runs = fault.runs.min(all);
         let mut drawn = |run: u64| stream.random_range(run * all / runs..(run + 1) * all / runs) + 1;
-        let at = |run| if fault.at > 0 { fault.at } else { drawn(run) };
-        let at: Vec<_> = (0..runs).map(at).collect();
-        at.into_iter()
-            .map(|at| Self { fault: Some(Fault { at, ..fault.clone() }), ..Self::default() })
-            .collect()
+        let of = |run| {
+            let at = if fault.at > 0 { fault.at } else { drawn(run) };
+            Self { fault: Some(Fault { at, ..fault.clone() }), ..Self::default() }
+        };
+        (0..runs).map(of).collect()
     }
 
     /// The fault with its request, and whether it has come.
     pub(crate) fn told(&self) -> Option<(String, bool)> {
         let fault = self.fault.as_ref()?;
-        Some((format!("{}@{}", fault.name, fault.at), self.counts[fault.kind.counts()] >= fault.at))
+        Some((format!("{}@{}", fault.name, fault.at), self.count(fault.kind) >= fault.at))
     }
 
-    /// What becomes of a request that has come. A silent fault changes the request, or its data.
+    fn count(&self, kind: Kind) -> u64 {
+        self.counts.get(&kind.counts()).copied().unwrap_or_default()
+    }
+
+    /// What becomes of a request that has come to a device. A silent fault changes the request, or its data.
     pub(crate) fn fate(
         &mut self,
         request: &mut Request,
+        device: &Range<u64>,
         session: &mut Session<Store<impl Disk>>,
         now: Time,
     ) -> Fate {
-        let counted = match request.command {
-            Command::Read => READS,
-            Command::Write => WRITES,
-            Command::Flush => FLUSHES,
-            Command::Trim => TRIMS,
-            Command::WriteZeroes { .. } => CHANGES,
-            _ => return Fate::Done,
-        };
-        if let Some(count) = self.counts.get_mut(counted) {
-            *count += 1;
+        let command = request.command;
+        if self.gone == Some(device.start) {
+            return Fate::Gone;
+        } else if matches!(command, Command::Cache | Command::BlockStatus) {
+            return Fate::Done;
         }
+        *self.counts.entry(command).or_default() += 1;
         let (from, to) = (request.offset, request.offset + u64::from(request.length));
-        let last = if counted == WRITES { std::mem::replace(&mut self.last, from) } else { self.last };
+        let last =
+            if command == Command::Write { std::mem::replace(&mut self.last, from) } else { self.last };
         let Some(&Fault { kind, at, .. }) = self.fault.as_ref() else { return Fate::Done };
-        let count = self.counts[kind.counts()];
-        let is_it = counted == kind.counts() && count == at;
+        let count = self.count(kind);
+        let is_it = command == kind.counts() && count == at;
         match kind {
             Kind::ReadError | Kind::WriteError | Kind::FlushError if is_it => return Fate::Failed(Errno::Io),
+            Kind::Unplugged if is_it => {
+                self.gone = Some(device.start);
+                return Fate::Failed(Errno::Io);
+            }
             Kind::Stuck if is_it => return Fate::Stuck,
             Kind::BadSector => {
                 let is_bad = self.bad.is_some_and(|bad| from < bad + SECTOR && bad < to);
                 if is_it {
                     self.bad = Some(from / SECTOR * SECTOR);
-                } else if is_bad && counted != READS {
+                } else if is_bad && command != Command::Read {
                     self.bad = None;
                 }
-                if is_bad && counted == READS {
+                if is_bad && command == Command::Read {
                     return Fate::Failed(Errno::Io);
                 }
             }
-            Kind::Full if count >= at && [WRITES, CHANGES].contains(&counted) => {
+            Kind::Full if count >= at && matches!(command, Command::Write | Command::WriteZeroes { .. }) => {
                 let is_new = session.runs(from, to - from).any(|(_, is_hole)| is_hole);
                 return if is_new { Fate::Failed(Errno::NoSpace) } else { Fate::Done };
             }
@@ -172,18 +187,11 @@ impl Faults {
             }
             Kind::MisdirectedWrite | Kind::MisdirectedRead if is_it => {
                 let other = if last.abs_diff(from) < to - from { to } else { last };
-                request.offset = other.min(session.size_bytes() - (to - from));
+                request.offset = other.clamp(device.start, device.end - (to - from));
             }
-            Kind::KeptTrim if counted == TRIMS && count >= at => request.command = Command::Cache,
+            Kind::KeptTrim if command == Command::Trim && count >= at => request.command = Command::Cache,
             _ => {}
         }
         Fate::Done
     }
 }
-
-const READS: usize = 0;
-const WRITES: usize = 1;
-const FLUSHES: usize = 2;
-const TRIMS: usize = 3;
-/// Not counted.
-const CHANGES: usize = 4;

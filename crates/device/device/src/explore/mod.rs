@@ -29,7 +29,6 @@ mod schedule;
 mod shrink;
 mod states;
 
-use crate::export::shape;
 use crate::folder::{DeviceError, Folder, write_whole};
 use crate::layers::{over, shared};
 use crate::lines::Lines;
@@ -51,6 +50,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
+use std::mem::replace;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -70,6 +71,15 @@ pub fn atomic_unit(text: &str) -> Result<u64, String> {
     Ok(bytes)
 }
 
+/// Read the sizes of devices such as `64MiB+64MiB`, in bytes.
+///
+/// # Errors
+/// One is no size.
+pub fn sizes(text: &str) -> Result<Vec<u64>, String> {
+    let size = |one: &str| one.trim().parse::<Bytes>().map(|bytes| bytes.count);
+    text.split('+').map(size).collect::<Result<_, _>>().map_err(|error| error.to_string())
+}
+
 /// What decides which states are checked, and how.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Exploration {
@@ -79,6 +89,9 @@ pub struct Exploration {
     pub recover: Option<String>,
     /// The command of the check, for the shell: a state is wrong if it fails.
     pub check: String,
+    /// The sizes of its devices in bytes, which lie one behind another in that of the folder; none if that is the only one.
+    #[serde(default)]
+    pub sizes: Vec<u64>,
     /// The number of states, beside those right after flushes and marks: for each fault, and for the runs without one.
     pub points: usize,
     /// How often the workload runs without a fault, each time with other answers.
@@ -92,6 +105,30 @@ pub struct Exploration {
     pub faults: Vec<String>,
     /// The time that the workload, and each check, may take.
     pub limit: Duration,
+}
+
+impl Exploration {
+    /// The bytes of each of its devices.
+    pub(crate) fn devices(&self, size_bytes: u64) -> Vec<Range<u64>> {
+        let sizes = if self.sizes.is_empty() { &[size_bytes] } else { &self.sizes[..] };
+        let begins = sizes.iter().scan(0_u64, |end, size| Some(replace(end, end.saturating_add(*size))));
+        begins.zip(sizes).map(|(begin, size)| begin..begin.saturating_add(*size)).collect()
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.sizes.iter().fold(0, |all, size| all.saturating_add(*size))
+    }
+
+    /// Check that the devices fill that of the folder, and that what a power cut keeps or loses whole is in one of them.
+    fn check_size(&self, size_bytes: u64) -> Result<(), String> {
+        let Self { sizes, atomic, .. } = self;
+        let is_cut = sizes.len() > 1 && sizes.iter().any(|size| !size.is_multiple_of(*atomic));
+        if !is_cut && (sizes.is_empty() || self.size_bytes() == size_bytes) {
+            return Ok(());
+        }
+        let allowed = format!("multiples of atomic, {atomic}, that are {size_bytes} together are allowed");
+        Err(format!("size: {sizes:?} bytes were given; {allowed}"))
+    }
 }
 
 /// The findings of an exploration.
@@ -111,6 +148,8 @@ pub struct Explored {
     pub coverage: Vec<Coverage>,
     /// The faults of the runs after the first, and whether each came.
     pub faults: Vec<(String, bool)>,
+    /// Those of them that made a request fail of a workload that ended well.
+    pub unreported: Vec<String>,
     /// The number of failed checks.
     pub failed: usize,
     /// A few of each run, one for all that are alike.
@@ -152,12 +191,12 @@ const RECORDS: &str = "explored";
 pub fn explore(
     folder: &Folder,
     scenario: Option<&Scenario>,
-    size: Option<Bytes>,
     plan: &Exploration,
     jobs: usize,
     report: &mut dyn FnMut(&Explored) -> bool,
 ) -> Result<Explored, DeviceError> {
     if let Some(scenario) = scenario.filter(|_| !folder.has_device()) {
+        let size = (!plan.sizes.is_empty()).then(|| Bytes { count: plan.size_bytes() });
         folder.create(&servable(scenario, size)?)?.close().map_err(|problem| folder.unusable(problem))?;
     }
     let files = folder.disks()?;
@@ -305,16 +344,16 @@ impl Exploring<'_> {
     ) -> Result<Faults, DeviceError> {
         let io = |problem| self.folder.io(problem);
         let (number, layer) = (records.len(), over(self.folder, shared(self.files))?);
-        let (session, scenario) = begun(self.folder, &layer, records, cut)?;
+        let session = begun(self.folder, &layer, records, cut)?;
         // Tracers of the system write by the host's time.
         let power_on_s = UNIX_EPOCH.elapsed().map_or(0.0, |since| since.as_secs_f64());
         let command = self.plan.recover.as_ref().filter(|_| cut.is_some()).unwrap_or(&self.plan.run);
         let path = data_of(self.folder, number);
         let data = File::options().read(true).write(true).create_new(true).open(path).map_err(io)?;
         let may_fail = faults.told().is_some() || cut.is_some();
-        let shape = shape(&scenario, session.size_bytes());
         let stream = Seed(self.plan.seed).child(&number.to_string()).stream("schedule");
-        let disk = RunDisk::new(session, shape).recorded(data, faults, stream);
+        let disk = RunDisk::new(session, self.plan).recorded(data, faults, stream);
+        self.plan.check_size(disk.shape.size_bytes).map_err(|problem| self.folder.unusable(problem))?;
         let socket = self.commands.socket("marks");
         let mut marks = Lines::bind(&socket).map_err(io)?;
         let environment = [("COFLASH_MARKS", socket.to_string_lossy().into_owned())];
@@ -342,7 +381,8 @@ impl Exploring<'_> {
         }
         let (record, faults) = disk.into_record().map_err(io)?;
         record.data.as_ref().map_or(Ok(()), File::sync_all).map_err(io)?;
-        records.push(Record { cut: cut.cloned(), power_on_s, share, ..record });
+        let is_unreported = ended.is_good && faults.has_failed;
+        records.push(Record { cut: cut.cloned(), power_on_s, share, is_unreported, ..record });
         Ok(faults)
     }
 
@@ -395,6 +435,7 @@ impl Exploring<'_> {
     ) -> Result<Explored, DeviceError> {
         let plans: Vec<_> = records.iter().map(|record| self.plan_of(record)).collect::<Result<_, _>>()?;
         let log = &records[0].log;
+        let unreported = |of: &Record| Some(of.fault.clone()?.0).filter(|_| of.is_unreported);
         let explored = Explored {
             changes: log.changes(),
             flushes: log.entries.len() - log.changes(),
@@ -402,6 +443,7 @@ impl Exploring<'_> {
             planned: plans.iter().map(|plan| plan.states.len()).sum(),
             coverage: plans.iter().map(|plan| plan.coverage.clone()).collect(),
             faults: records.iter().filter_map(|record| record.fault.clone()).collect(),
+            unreported: records.iter().filter_map(unreported).collect(),
             ..Explored::default()
         };
         let explored = Mutex::new(explored);

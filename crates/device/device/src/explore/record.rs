@@ -31,6 +31,9 @@ pub(crate) struct Record {
     pub(crate) cut: Option<Cut>,
     /// The fault under which it ran, and whether that came.
     pub(crate) fault: Option<(String, bool)>,
+    /// Whether that made a request fail, and the workload ended well.
+    #[serde(default)]
+    pub(crate) is_unreported: bool,
     /// How many runs share its points.
     pub(crate) share: usize,
     /// When power was switched on, in seconds since 1970.
@@ -48,7 +51,7 @@ impl Record {
         Ok(bytes)
     }
 
-    /// Make the changes that are seen of a state.
+    /// Make the changes that are seen of a state, durably.
     pub(crate) fn apply(
         &self,
         pieces: &[Piece],
@@ -68,7 +71,7 @@ impl Record {
                 Kind::Flush => {}
             }
         }
-        Ok(())
+        session.flush(Time::ZERO).map(drop)
     }
 
     /// The digests of the whole sectors of each write.

@@ -1,9 +1,10 @@
 //! The run of a workload: served by the firmware, with each request's arrival and answer in a log.
 
+use super::Exploration;
 use super::fault::{Fate, Faults};
 use super::record::{Record, digest};
 use super::schedule::Schedule;
-use crate::export::serve_untimed;
+use crate::export::{serve_untimed, shape};
 use crate::lock::lock;
 use crate::machine::Clock;
 use crate::order::{Id, Kind, Log, change};
@@ -21,12 +22,20 @@ use std::time::Duration;
 /// How late a stuck request is answered at the earliest.
 const STUCK: Duration = Duration::from_secs(2);
 
-/// A session as the disk of a server, which records if it has a log.
+/// A session as the devices of servers, parts of it, which records if it has a log.
 pub(crate) struct RunDisk<D: Disk> {
     session: Mutex<Session<Store<D>>>,
     clock: Clock,
-    shape: Shape,
+    pub(crate) shape: Shape,
+    devices: Vec<Range<u64>>,
     log: Option<Logged>,
+}
+
+/// One of its devices.
+pub(crate) struct Device<'a, D: Disk> {
+    disk: &'a RunDisk<D>,
+    number: usize,
+    bytes: &'a Range<u64>,
 }
 
 /// What is recorded, and the requests under way.
@@ -45,8 +54,15 @@ struct Written {
 }
 
 impl<D: Disk + Send> RunDisk<D> {
-    pub(crate) fn new(session: Session<Store<D>>, shape: Shape) -> Self {
-        Self { session: Mutex::new(session), clock: Clock::start(), shape, log: None }
+    pub(crate) fn new(session: Session<Store<D>>, plan: &Exploration) -> Self {
+        let shape = shape(&session.scenario, session.size_bytes());
+        let devices = plan.devices(shape.size_bytes);
+        Self { session: Mutex::new(session), clock: Clock::start(), shape, devices, log: None }
+    }
+
+    /// The devices, to be served.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = Device<'_, D>> {
+        self.devices.iter().enumerate().map(|(number, bytes)| Device { disk: self, number, bytes })
     }
 
     /// Record what happens; the data goes to a file. The stream draws who is answered next.
@@ -90,10 +106,11 @@ impl<D: Disk + Send> RunDisk<D> {
 
 impl Written {
     /// Note the arrival of a request, if it is one of the model.
-    fn arrives(&mut self, clock: Clock, request: &Request, page_bytes: u32) -> Option<Id> {
+    fn arrives(&mut self, clock: Clock, request: &Request, device: usize, page_bytes: u32) -> Option<Id> {
         let (kind, Range { start, end }) = change(request, page_bytes.into())?;
         let length = end - start;
         let id = self.log.arrives(clock.time(), kind, start, length, request.fua);
+        self.log.entries[id].device = device;
         if kind == Kind::Write {
             self.log.entries[id].place = self.data_bytes;
             if self.result.is_ok() {
@@ -105,29 +122,33 @@ impl Written {
     }
 }
 
-impl<D: Disk + Send> Export for RunDisk<D> {
+impl<D: Disk + Send> Export for Device<'_, D> {
     fn shape(&self) -> Shape {
-        self.shape.clone()
+        Shape { size_bytes: self.bytes.end - self.bytes.start, ..self.disk.shape.clone() }
     }
 
     fn serve(&self, requests: &mut Vec<Request>) {
+        let RunDisk { session, clock, shape, log: logged, .. } = self.disk;
         // Before they are logged: of several connections the log has the order in which requests are served.
-        let session = &mut *lock(&self.session);
-        let logged = self.log.as_ref();
+        let (session, logged) = (&mut *lock(session), logged.as_ref());
         let taken: Vec<_> = {
             let mut written = logged.map(|logged| lock(&logged.written));
             let take = |request: &mut Request| {
                 let offset = request.offset;
+                request.offset += self.bytes.start;
                 let Some(written) = &mut written else { return (offset, Fate::Done, None) };
-                let fate = written.faults.fate(request, session, self.clock.time());
-                (offset, fate, written.arrives(self.clock, request, self.shape.preferred_bytes))
+                let fate = written.faults.fate(request, self.bytes, session, clock.time());
+                written.faults.has_failed |= matches!(fate, Fate::Failed(_) | Fate::Gone);
+                let mut arrives = || written.arrives(*clock, request, self.number, shape.preferred_bytes);
+                (offset, fate, if fate == Fate::Gone { None } else { arrives() })
             };
             requests.iter_mut().map(take).collect()
         };
         for (mut request, (offset, fate, id)) in requests.drain(..).zip(taken) {
             let result = match fate {
                 Fate::Failed(errno) => Err(errno),
-                _ => serve_untimed(session, &mut request, self.clock.time()),
+                Fate::Gone => Err(Errno::Io),
+                _ => serve_untimed(session, &mut request, clock.time()),
             };
             // The client knows of no other place.
             request.offset = offset;
@@ -139,8 +160,8 @@ impl<D: Disk + Send> Export for RunDisk<D> {
                     continue;
                 }
                 (Some(logged), None) if request.command == Command::Read && result.is_ok() => {
-                    let end = request.offset + u64::from(request.length);
-                    lock(&logged.written).log.is_read(&(request.offset..end));
+                    let from = self.bytes.start + offset;
+                    lock(&logged.written).log.is_read(&(from..from + u64::from(request.length)));
                 }
                 _ => {}
             }

@@ -82,6 +82,19 @@ fn a_flush_covers_what_was_answered_before_it_came() {
 }
 
 #[test]
+fn a_flush_covers_what_its_own_device_was_sent() {
+    let mut run = Run::default();
+    let (first, second) = (run.does(Kind::Write, 1, NO_FUA), run.does(Kind::Write, 1, NO_FUA));
+    run.log.entries[second].device = 1;
+    run.does(Kind::Flush, 0, NO_FUA);
+    assert_eq!(run.open(), [second]);
+    let flush = run.sends(Kind::Flush, 0, NO_FUA);
+    run.log.entries[flush].device = 1;
+    run.is_answered(flush);
+    assert!(run.open().is_empty() && first < second);
+}
+
+#[test]
 fn fua_covers_its_own_write_alone() {
     let mut run = Run::default();
     let before = run.does(Kind::Write, 1, NO_FUA);
