@@ -12,7 +12,7 @@ use coflash_media::{Media, Memory, Slot};
 impl<S: Scheme> GcHook for Own<S> {
     #[inline(always)]
     fn decide<M: Media>(&mut self, lpn: Lpn, marks: Marks, media: &mut M) -> Decision {
-        let decision = self.scheme.decide(lpn, marks, &mut self.cache);
+        let decision = self.scheme.decide(lpn, marks, &self.cache);
         if decision == Decision::Drop {
             let slot = self.cache.lookup(lpn).expect("a dropped page is cached");
             orphan(slot, &mut self.consistency, &mut self.cache);
@@ -33,7 +33,7 @@ impl<S: Scheme> GcHook for Own<S> {
     fn moved_in<M: Media>(&mut self, page: Lpn, slot: Slot, media: &mut M) -> Lpn {
         let page = Cached { lpn: page, slot: SlotId::new(slot.number) };
         let left = self.cache.page_of(page.slot);
-        self.scheme.moved_in(page, left, &mut self.cache);
+        self.scheme.moved_in(page, left, &self.cache);
         self.cache.remove(page.slot);
         let slot = self.cache.insert(page.lpn, true);
         assert_eq!(slot, page.slot, "the slot freed last is taken first");
