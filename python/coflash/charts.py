@@ -238,10 +238,9 @@ def bars(
     layers = bar_layers({"x": along, "y": _names(names, upright=upright), "color": colour, **offset})
     layers += [layer for at, text in rules for layer in _rule(at / factor, text)]
     breaks = sum(len(_wrapped(name)) - 1 for name in names.values())
-    high = 0.8 + 0.19 * len(names) + 0.09 * breaks
     if upright:
         layers = _turned(layers)
-    return Chart(layers, drawn, inches or (COLUMN_INCHES, high), title)
+    return Chart(layers, drawn, inches or (COLUMN_INCHES, 0.8 + 0.19 * len(names) + 0.09 * breaks), title)
 
 
 def bar_layers(channels: Mapping[str, Spec]) -> list[Spec]:
@@ -400,9 +399,8 @@ def _with_legend(chart: Chart, width: float) -> Spec:
     colours = [layer["encoding"].get("color", {}) for layer in chart.layers]
     names: list[str] = next((each["scale"]["domain"] for each in colours if "domain" in each.get("scale", {})), [])
     labels = max((len(str(row.get("row", ""))[:_LABEL_LETTERS]) for row in chart.rows), default=0)
-    room = width - _LETTER * _SIZE * labels
     each = _LETTER * _SIZE * max(map(len, names), default=0) + 24
-    return look | {"legend": look["legend"] | {"columns": max(1, int(room / each))}}
+    return look | {"legend": look["legend"] | {"columns": max(1, int((width - _LETTER * _SIZE * labels) / each))}}
 
 
 def config(size: float = _SIZE, **colours: object) -> Spec:
@@ -421,7 +419,6 @@ def templates() -> Spec:
     The colours of all but the data are those of the style of the page.
     """
     holes = {name: {"hole": name} for name in ("x", "y", "color", "fill", "shape", "strokeDash")}
-    units = [*get_args(Unit), "count"]
     return {
         "lines": line_layers(holes),
         "steps": line_layers(holes, areas=True, intervals=False, step=True),
@@ -430,7 +427,7 @@ def templates() -> Spec:
         "config": config(12, **{name: f"var(--{name})" for name in ("ink", "soft", "grid", "paper")}),
         "dashes": DASHES,
         "markers": MARKERS,
-        "labels": {unit: unit_labels(unit) for unit in units},
+        "labels": {unit: unit_labels(unit) for unit in [*get_args(Unit), "count"]},
     }
 
 
@@ -479,8 +476,7 @@ def unit_labels(unit: Unit) -> str:
 def powers(low: float, high: float, base: int, most: int = 7) -> list[float]:
     """Return the powers of a base that are ticks of a logarithmic axis."""
     first, last = (math.ceil(math.log(low, base) - 1e-9), math.floor(math.log(high, base) + 1e-9))
-    every = max(1, math.ceil((last - first + 1) / most))
-    return [float(base) ** power for power in range(first, last + 1, every)]
+    return [float(base) ** power for power in range(first, last + 1, max(1, math.ceil((last - first + 1) / most)))]
 
 
 def _axis(
@@ -489,8 +485,7 @@ def _axis(
     """Return the encoding of an axis, the rows with its fields in the unit of the axis, and the factor of the unit."""
     values = [row[field] for row in rows for field in fields if row.get(field) is not None]
     ends = {f"domain{end}": value for end, value in (("Min", axis.low), ("Max", axis.high)) if value is not None}
-    title = {"title": axis.label or None}
-    shown: Spec = {"type": "quantitative", **title}
+    shown: Spec = {"type": "quantitative", "title": axis.label or None}
     if axis.ticks is not None:
         places = list(axis.ticks)
         texts = f"{json.dumps(list(axis.ticks.values()))}[indexof({json.dumps(places)}, datum.value)]"

@@ -72,8 +72,7 @@ def compare(out: str, trace: Path, sizes_bytes: tuple[int, ...], console: Consol
     """
     scenario = Scenario.load(SCENARIO).with_(WARMED)
     inputs = inputs_of(scenario, [str(trace)])
-    plan = Plan.of(scenario, inputs, points(sizes_bytes), 1)
-    return swept(plan, store_at(out), Place(None, inputs), console)
+    return swept(Plan.of(scenario, inputs, points(sizes_bytes), 1), store_at(out), Place(None, inputs), console)
 
 
 def tables(found: Sweep) -> Iterator[TextTable]:

@@ -239,10 +239,9 @@ def _in_process(file: Path, name: str | None, suite: SuiteName | None, cpu_secon
         # Not in the folder of the file: files beside it would hide modules of the same name.
         begun = [sys.executable, "-c", "from coflash.evaluation import work; work()", json.dumps(arguments)]
         try:
-            ended = subprocess.run(  # noqa: S603 - this Python, and no shell
+            status = subprocess.run(  # noqa: S603 - this Python, and no shell
                 begun, stdin=subprocess.DEVNULL, capture_output=True, timeout=cpu_seconds * _PATIENCE, check=False
-            )
-            status = ended.returncode
+            ).returncode
         except subprocess.TimeoutExpired:
             status = None
         lines = [json.loads(line) for line in out.read_text("utf-8").splitlines() if line.endswith("]")]
@@ -272,8 +271,7 @@ def work() -> None:
         try:
             policy = external.loaded(Path(path), name)
             if suite is None:
-                key = external.key_of(policy)
-                suite = next((each for each in SUITES if _SUITES[each].key == key), "gc")
+                suite = next((each for each in SUITES if _SUITES[each].key == external.key_of(policy)), "gc")
                 print(json.dumps(["suite", suite]), file=lines, flush=True)
             chosen = _SUITES[suite]
             for workload, scenario in chosen.scenarios().items():

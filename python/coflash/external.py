@@ -245,10 +245,9 @@ def place(raised: TracebackType | None) -> str:
 
 
 def _family(key: str) -> _Family:
-    for family in _FAMILIES:
-        if key in family.keys:
-            return family
-    raise CoflashError(f'policy: "{key}" was given{hint(key, _KEYS)}')
+    if key not in _KEYS:
+        raise CoflashError(f'policy: "{key}" was given{hint(key, _KEYS)}')
+    return next(family for family in _FAMILIES if key in family.keys)
 
 
 def _imported(key: str, code: str) -> type:

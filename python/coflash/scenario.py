@@ -234,13 +234,10 @@ class Scenario:
 
     def _repr_html_(self) -> str:
         defaults = flat(Scenario.from_dict({}).to_dict())
-        own = [(key, as_text(value)) for key, value in flat(self.to_dict()).items() if value != defaults.get(key)]
+        own = [(key, value) for key, value in flat(self.to_dict()).items() if value != defaults.get(key)]
+        rows = ((key, str(as_text(value))) for key, value in own if key not in LABELS)
         title = f"Scenario {self.name} ({self.hash}): {self.description}. Keys that differ from their defaults:"
-        shown = TextTable(["key", "value"], title=title)
-        for key, value in own:
-            if key not in LABELS:
-                shown.add(key, str(value))
-        return shown.html()
+        return TextTable.of(["key", "value"], rows, "l", title=title).html()
 
 
 ScenarioLike: TypeAlias = Scenario | Mapping[str, Any] | str | os.PathLike[str]

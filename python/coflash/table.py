@@ -137,10 +137,8 @@ class Table:
         return f"<Table of {len(self)} rows: {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
-        shown = TextTable(self.columns)
-        for row in islice(zip(*self._columns.values(), strict=True), ROWS_SHOWN):
-            shown.add(*map(str, row))
-        return shown.html(len(self))
+        rows = islice(zip(*self._columns.values(), strict=True), ROWS_SHOWN)
+        return TextTable.of(self.columns, (map(str, row) for row in rows), "l").html(len(self))
 
 
 class Tabular(ABC):
@@ -167,8 +165,7 @@ def table_of(rows: Sequence[Mapping[str, Any]]) -> Table:
     import numpy as np
 
     def column(values: Sequence[Any]) -> NDArray[Any]:
-        are_texts = any(isinstance(value, str) for value in values)
-        if are_texts or None not in values:
+        if any(isinstance(value, str) for value in values) or None not in values:
             return np.array(values, object if None in values else None)
         return np.array(values, np.float64)
 

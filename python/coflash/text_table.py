@@ -59,9 +59,9 @@ class TextTable:
     rows: list[Line] = field(default_factory=list)
 
     @classmethod
-    def of(cls, columns: Sequence[str], rows: Iterable[Sequence[str]], sides: str = "lr", below: str = "") -> TextTable:
-        """Make a table of rows."""
-        table = cls(columns, sides, below=below)
+    def of(cls, columns: Sequence[str], rows: Iterable[Iterable[Any]], sides: str = "lr", **more: Any) -> TextTable:
+        """Make a table of rows of texts and cells; it takes the other attributes as well."""
+        table = cls(columns, sides, **more)
         for row in rows:
             table.add(*row)
         return table
@@ -181,8 +181,7 @@ class TextTable:
         above = f"<p>{escape(self.title)}</p>" if self.title else ""
         rows = [one for one in self.rows if one][: ROWS_SHOWN if total is not None else None]
         body = "".join(row("td", one) for one in rows)
-        is_cut = total is not None and total > len(rows)
-        more = f"<p>{total:,} rows, the first {len(rows)} shown</p>" if is_cut else ""
+        more = f"<p>{total:,} rows, the first {len(rows)} shown</p>" if (total or 0) > len(rows) else ""
         head = row("th", [Cell(name) for name in self.columns])
         below = f"<p>{escape(self.below)}</p>" if self.below else ""
         return f"{above}<table><thead>{head}</thead><tbody>{body}</tbody></table>{more}{below}"

@@ -186,3 +186,9 @@ def test_a_picture_of_the_factorial_has_a_cell_for_each_pair_in_a_colour_of_its_
     assert "aria-" not in drawn  # of each mark: half of what a page's picture would weigh
     assert all(f">{name}</text>" in drawn for name in (*atlas.KNOWN, *atlas.MARKS.values()))
     assert len(re.findall(r">[−+]?\d+</text>", drawn)) == len(atlas.KNOWN) * len(atlas.ORDERS)
+
+
+def test_the_picture_of_the_drop_has_intervals(done: Done) -> None:
+    image = (done.page.parent / "images" / "atlas-figure-3.svg").read_text("utf-8")
+    shown = [row for row in rows(done, "figure-3") if "±" in row["overwrites known"]]
+    assert shown and image.count("±") == len(shown)

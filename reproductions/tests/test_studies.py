@@ -131,19 +131,26 @@ def test_the_law_of_all_three_counts_what_comes_after_its_first_part(
 
 
 def test_overwrites_of_one_handle_raise_what_another_one_pays(tmp_path: Path) -> None:
-    with tiny_scale(handles.STUDY, handles, 512):
+    with tiny_scale(handles.STUDY, handles, (1024, 2)):
         done = study("handles", "tiny", out=tmp_path, jobs=1)
-    quiet, noisy = (done.runs.of(f"noise-{noise}", handles.KEPT)[0] for noise in ("quiet", "zoned"))
-    assert handles.waf_of(noisy, 1) > handles.waf_of(quiet, 1)
+    quiet, noisy = (done.runs.of(f"noise-{noise}", handles.KEPT) for noise in ("quiet", "zoned"))
+    assert [run.case.at for run in noisy] == [39, 40]
+    assert all(handles.waf_of(one, 1) > handles.waf_of(other, 1) for one, other in zip(noisy, quiet, strict=True))
+    assert len({handles.waf_of(run, 1) for run in noisy}) == 2
     assert len(done.judged) == len(handles.STUDY.hypotheses)
+    assert all("±" in row["WAF, isolation kept"] for row in rows(done, "figure-1") if row["overwrites"] != "quiet")
     for system in handles.BASES:
-        query = "select parts from shares where workload = 'zoned' and system = $system"
-        ((shares,),) = handles.STUDY.queries.rows(query, done.runs, system=system)[1]
+        query = (
+            "select by_handles, by_first, by_second, whole from shares where workload = 'zoned' and system = $system"
+        )
+        (shares,) = handles.STUDY.queries.rows(query, done.runs, system=system)[1]
         none, own = (
-            done.runs.of(f"above-zoned-{side}", line)[0].read(WAF_HOST)
+            [run.read(WAF_HOST) for run in done.runs.of(f"above-zoned-{side}", line)]
             for side, line in (("none", handles.BASES[system]), ("own", system))
         )
-        assert sum(shares) == pytest.approx(1 - own / none)
+        for drawing, parts in enumerate(zip(*shares, strict=True)):
+            assert parts[-1] == pytest.approx(1 - own[drawing] / none[drawing])
+            assert sum(filter(None, parts[:-1])) == pytest.approx(parts[-1])
 
 
 def test_no_flash_cache_stands_above_handles_and_the_study_of_them_says_so() -> None:

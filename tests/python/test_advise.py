@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,8 @@ import coflash
 from coflash import CoflashError
 from coflash.quantity import show, show_change
 from coflash.results.why import whole
-from coflash.sweep.advise import drift, left_of
-from coflash.sweep.answers import BEFORE_DISKS, DEVICE, ORDERS
+from coflash.sweep.advise import _cheapest, drift, left_of
+from coflash.sweep.answers import BEFORE_DISKS, DEVICE, INDEXED, LISTS
 from processes import coflash as command
 from sweeps import SMALL
 
@@ -44,7 +46,13 @@ def test_the_advised_answer_saves_beyond_noise_and_its_shares_add_up(advice: cof
     )
     for one in rest:
         assert one.saved == pytest.approx(1 - one.value / base.value)
-        assert one.memory_bytes is not None and (one.memory_bytes > 0) == (one.answer.name not in ("none", *ORDERS))
+        run, order = one.runs[0], dict(one.answer.settings).get("cache.policy", "lru")
+        slots, pages = run.metrics.cache.capacity_pages, run.workload["logical_bytes"] // 4096
+        own = {"s3-fifo": 21.7 * slots + 4 * pages, "w-tinylfu": 9 * slots + 4 * pages, "sieve": 9 * slots}
+        order_bytes = own.get(order, (24 if "cflru" in order else 8) * slots)
+        scheme = one.answer.settings[0][1] != "none"
+        assert one.memory_bytes is not None and (one.memory_bytes > round(order_bytes)) == scheme
+        assert scheme or one.memory_bytes == round(order_bytes)
 
 
 def test_what_the_advised_answer_costs_readers_stands_in_the_sentence(advice: coflash.Advice) -> None:
@@ -52,6 +60,46 @@ def test_what_the_advised_answer_costs_readers_stands_in_the_sentence(advice: co
     assert best.hits is not None and best.p99 is not None
     hits = f"{100 * best.hits:+.1f}".replace("-", "−")
     assert f" It changes read hits by {hits} points and the p99 of responses by {show_change(best.p99)}." in said
+
+
+def test_the_memory_of_an_order_is_what_the_kernel_says() -> None:
+    files = Path(__file__).parents[2].glob("crates/kernel/cache/src/evict/*.rs")
+    texts = {file.stem: re.sub(r"\n//!", "", file.read_text("utf-8").split("\nuse ")[0]) for file in files}
+    for order, known in {**LISTS, **INDEXED}.items():
+        text = texts[{"2q": "two_q"}.get(order, order.replace("-", "_"))]
+        (told,) = re.findall(r"(\d+) bytes per slot", text)
+        ghosts = {"2q": 0.5 * 13, "s3-fifo": 0.9 * 13}.get(order, 0.0)
+        assert known == pytest.approx(int(told) + ghosts) and (ghosts > 0) == ("13 per ghost" in text), order
+        assert (order in INDEXED) == bool(re.search(r"4 per +logical +page", text)), order
+
+
+def test_of_answers_within_each_others_intervals_the_one_that_reads_less_from_flash_is_told(
+    advice: coflash.Advice,
+) -> None:
+    base, *rest = advice.tried
+    costly = replace(rest[-1], value=rest[-1].value * 0.999, hits=0.5, memory_bytes=10**9, runs=rest[0].runs)
+    cheap = replace(rest[0], hits=0.1, memory_bytes=1)
+    chosen, ahead, reads = _cheapest([costly, cheap], advice.measure)
+    assert (chosen, ahead, reads) == (cheap, costly.answer.name, costly)
+    said = replace(advice, best=chosen, ahead=ahead, reads=reads).sentences[0]
+    assert f"{costly.answer.name} saves as much as far as the intervals tell, and reads less from flash: " in said
+    assert "read hits change by +50.0 points." in said
+    assert _cheapest([cheap], advice.measure)[2] is None and not base.is_sure
+
+
+def test_twice_the_cache_that_writes_more_is_told(advice: coflash.Advice) -> None:
+    assert "does not always help" not in str(advice)
+    assert isinstance(advice.doubled, tuple)
+    worse = replace(advice, doubled=(2 * advice.tried[0].value, advice.doubled[1]))
+    assert "More cache does not always help here: smaller ones are worth a try" in str(worse)
+
+
+def test_an_advice_whose_runs_tell_nothing_is_not_sure(tmp_path: Path) -> None:
+    held = OWN.with_({"cache.size": "99%", "workload.synthetic.requests": 3000, "precondition.until_steady": False})
+    found = coflash.advise(held, out=tmp_path, steady=False)
+    assert found.sentences[0].startswith("No advice: none of its 3,000 requests had flash write a page") or (
+        "No sure advice, The caches took every write" in found.sentences[0]
+    )
 
 
 def test_a_prefix_is_called_one_and_a_device_that_cannot_run_the_whole_is_refused_first(tmp_path: Path) -> None:

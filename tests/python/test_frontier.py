@@ -80,6 +80,20 @@ def test_where_more_is_worse_a_grid_is_looked_into() -> None:
     assert search.best == 1 and search.known[999, 49] is False
 
 
+def test_a_pair_is_found_below_those_that_are_too_little_where_more_is_worse() -> None:
+    looked: list[Pair] = []
+
+    def are_enough(pairs: Sequence[Pair]) -> list[bool]:
+        looked.extend(pairs)
+        return [80 <= first < 330 or first >= 900 for first, _ in pairs]
+
+    search = Frontier(1000, 1, [0], lambda pair: pair[0] + 1, are_enough, 0.005, 40)
+    search.search()
+    assert search.best > 900, "halves alone do not see it"
+    search.look_below(0)
+    assert search.best == 81 and len(looked) < 40 and len({*looked}) == len(looked)
+
+
 WORKLOADS: dict[str, dict[str, Any]] = {
     "zipf": {"generator": {"name": "zipf", "exponent": 1.0}},
     "flat zipf": {"generator": {"name": "zipf", "exponent": 0.7}},

@@ -38,7 +38,10 @@ def test_copies_have_each_request_and_each_gap_once_at_addresses_of_their_own_an
     trace: Path, tmp_path: Path
 ) -> None:
     about = info(trace)
-    file = Grown(about, "", 0, copies=3).written(trace, {}, tmp_path)
+    file = Grown(about, "", 0, copies=3).written(trace, {}, tmp_path / "three.parquet")
+    made = file.stat().st_mtime_ns
+    assert Grown(about, "", 0, copies=3).written(trace, {}, file) == file
+    assert file.stat().st_mtime_ns == made and [*tmp_path.glob("three*")] == [file], "what is there is not made again"
     one, found = head(trace, 10**6).to_dict(), head(file, 10**6).to_dict()
     assert len(found["time_ns"]) == 3 * about.requests and list(found["time_ns"]) == sorted(found["time_ns"])
     apart = (int(max(one["offset_bytes"])) + 4096 >> 20) + 1 << 20
@@ -100,7 +103,7 @@ def test_some_dies_amplify_as_all_where_no_goal_is_of_time(trace: Path, tmp_path
     assert [run.metrics.requests // written for run in runs] == [1, 4], "copies"
     assert "and 1 die of its 4, which amplify writes as all do; no goal is of time" in some.how[0]
     assert "closed loop): no goal is of time" in some.how[2] and "at the times of the trace" in all_dies.how[2]
-    assert "GiB exported, 4 dies of" in some.sentences[2]
+    assert "GiB exported, 4 dies on 4 channels of" in some.sentences[2]
     for place in range(2):
         numbers = [found.answer.bounded[place].mean or 0.0 for found in (all_dies, some)]
         assert numbers[1] == pytest.approx(numbers[0], rel=0.03), "write amplification, and drive writes a day"

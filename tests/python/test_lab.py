@@ -165,6 +165,8 @@ def test_bars_show_what_the_kernel_counts_on_one_scale_for_all_drives(
         assert all(bar.is_displayed() for bar in bars)
         scales = [bar.rect["width"] / value for bar, value in zip(bars, expected, strict=True)]
         assert max(scales) == pytest.approx(min(scales), rel=0.02)
+    fewer = f"{round(100 * (1 - copies[1] / copies[0]))} % fewer copies on the right: each cleaning frees more room,"
+    assert text(browser, "#saved").replace("\N{NO-BREAK SPACE}", " ").startswith(fewer) == (scheme == "cdm")
 
 
 @pytest.mark.parametrize("story", STORIES)

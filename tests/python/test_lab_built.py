@@ -1,4 +1,4 @@
-"""The laboratory's page as a file: what builds it, what serves it, and what is said where it or its tools are missing."""
+"""The laboratory's page as a file: what builds it, what serves it, and what is said where something is missing."""
 
 from __future__ import annotations
 

@@ -59,6 +59,16 @@ def test_a_search_shows_its_course_what_matters_and_the_front(browser: WebDriver
     rows = [row[3] for row in rows_of(browser, trade_off)]
     by_number = sorted(tuning.trials, key=lambda trial: trial.number)
     assert [float(cell) for cell in rows] == pytest.approx([trial.found.mean for trial in by_number], rel=1e-6)
+    ticks = "return $$('.plot .role-axis-label text', arguments[0]).map((one) => one.textContent)"
+    assert {"40 ms", "50 ms"} <= {*run(browser, ticks, trade_off)}
+    # One device far off leaves the others room: its measure is on a logarithmic axis.
+    far = Subject.read([tmp_path])
+    assert far.search is not None
+    far.search["trials"][0]["found"][1]["mean"] *= 9
+    write_report(far, tmp_path / "far.html")
+    browser.get((tmp_path / "far.html").as_uri())
+    labels = {*run(browser, ticks, figure(browser, "Trade-off"))}
+    assert {"50 ms", "100 ms", "200 ms"} <= labels and not {"40 ms", "60 ms"} & labels
     assert complaints(browser) == []
 
 

@@ -4,6 +4,7 @@ import json
 import random
 import re
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from coflash import CoflashError
 from coflash.measures.measure import WAF_HOST
 from coflash.quantity import parsed
 from coflash.results import why
+from coflash.results.estimate import Estimate
 from coflash.results.why import shapley, whys
 from coflash.sweep import sized
 from coflash.sweep.answers import vary_of
@@ -162,7 +164,7 @@ def test_a_scheme_that_won_is_explained_and_the_end_of_the_spare_space_that_was_
     )
     assert found.subject.target == "move-in"
     second = found.sentences[1]
-    assert "; no more spare space than 56% was tried: --over ftl.spare.share=56%,84%,112% tries it; " in second
+    assert "; no less spare space than 40% was tried: --over ftl.spare.share=40%,28%,20% tries it; " in second
     assert "to move-in response, p99 changes from" in second and "to cdm " not in second
 
 
@@ -280,6 +282,11 @@ def test_another_scheme_is_a_choice_and_one_whose_parts_cannot_be_had_is_told(tr
     found = coflash.size(trace, "waf_host<0.9", drive=DRIVE, out=tmp_path, seeds=1)
     # Five schemes, and four beside each of four orders of eviction.
     assert re.search(r" 21 other schemes or orders of eviction had to do on a cheaper device\.", found.how[2])
+    page = (Path(__file__).parents[2] / "docs/sizing.md").read_text("utf-8")
+    assert re.findall(r"(\d+) other schemes", page) == ["21", "21"], "the page has the answers of this version"
+    rests, *_ = re.findall(r"^The answer rests on .*?\n(?=The numbers)", page, re.MULTILINE | re.DOTALL)
+    plain, here = (re.sub(r"[\d.,]+ [GM]iB|\d+ (?=dies|channel)", "#", text) for text in (rests, found.sentences[2]))
+    assert " ".join(plain.split()) == here
     own = coflash.size(trace, "waf_host<0.9", drive=DRIVE, over={"cooperation": ["none"]}, out=tmp_path, seeds=1)
     assert found.answer.is_met and own.answer.is_met and found.answer.cost <= own.answer.cost
     assert "other scheme" not in own.how[2]
@@ -342,3 +349,102 @@ def test_a_life_in_years_needs_the_rate_of_a_host(trace: Path, tmp_path: Path) -
 def test_a_job_file_is_told_what_takes_it(tmp_path: Path) -> None:
     with pytest.raises(CoflashError, match=r"job\.fio is a job file of fio.*coflash tune demo --trace"):
         coflash.size("job.fio", "waf_host<2", out=tmp_path)
+
+
+def test_a_device_whose_caches_take_every_write_meets_a_goal_of_wear_and_the_answer_says_that_it_tells_nothing(
+    trace: Path, tmp_path: Path
+) -> None:
+    over = {"cache.size": "64KiB,1MiB,8MiB", "ftl.spare.share": "28%", "cooperation": ["none"]}
+    found = coflash.size(trace, ["waf_host<0.2", "years>5"], drive=DRIVE, over=over, out=tmp_path, seeds=2)
+    assert found.is_met and found.answer.place[0] == "8MiB"
+    first, second = found.sentences[:2]
+    assert first.startswith("No sure answer: The caches took every write: ")
+    assert "; life at this rate has no end: no page of flash was written" in first and "set aside" not in first
+    assert "gives no wear" not in second and " – " not in first + second
+    assert not found.document()["sure"] and not found.longer
+    assert found.subject.search is not None and found.draw("pdf").startswith(b"%PDF")
+
+
+def test_a_number_that_no_run_has_sets_devices_aside_and_the_cheapest_of_equals_is_the_nearest(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "writes.csv"
+    rows = "".join(f"{at * 1_000_000},write,{at * 37 % 4096 * 4096},4096\n" for at in range(3000))
+    file.write_text(f"ns,op,offset,size\n{rows}", "utf-8")
+    over = {"cache.size": "1MiB,2MiB", "ftl.spare.share": "28%,40%", "cooperation": ["none"]}
+    found = coflash.size(file, "response.read.p99<1ms", drive=DRIVE, over=over, out=tmp_path / "out", seeds=1)
+    first = found.sentences[0]
+    assert (
+        "has no number in any run, so that it cannot be judged; 4 set aside, of which no run has a number for " in first
+    )
+    assert "; 4 break the goals equally, and this is the cheapest of them" in first
+    assert str(found.answer).startswith("1 MiB cache, 28%") and not found.is_met
+    assert "inf" not in first
+
+
+def test_where_more_cache_is_worse_the_search_goes_below_and_the_answer_says_so(
+    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def estimates(_: Any, by_seed: Any, scenario: coflash.Scenario) -> list[Estimate]:
+        pages = (parsed(scenario.to_dict()["cache"]["size"]) or (0.0, ""))[0] / 4096
+        return [Estimate(2.2 if not pages else 1.5 if pages < 20 else 2.5 if pages < 900 else 1.9, None, len(by_seed))]
+
+    over = {"ftl.spare.share": "28%", "cooperation": ["none"]}
+    over |= {"cache.size": ",".join(f"{4 * at}KiB" for at in (0, 1, 5, 10, 25, 30, 70, 100, 200, 400, 1000, 2000))}
+    plain = coflash.size(trace, "waf_host<2.6", drive=DRIVE, over=over, out=tmp_path, seeds=1)
+    assert "more cache" not in plain.sentences[0], "what breaks no goal is no matter"
+    monkeypatch.setattr(sys.modules["coflash.sweep.size"], "estimates", estimates)
+    found = coflash.size(trace, "waf_host<2", drive=DRIVE, over=over, out=tmp_path, seeds=1)
+    assert found.answer.place[0] == "4KiB", "the least of those below that are enough"
+    assert re.search(
+        r"; more cache does not always help here: \S+ KiB cache, 28% spare space, .* has WAF, by host writes 1\.500, "
+        r".* 2\.500, so that a cheaper device may be left untried\.$",
+        found.sentences[0],
+    )
+    assert "a coarse grid of cheaper devices ran, too" in found.how[-1]
+    assert "untried" not in found.how[-1], "what is left is not known"
+
+
+def test_a_search_that_is_stopped_says_which_device_is_the_best_so_far(
+    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran, left = Question.ran, [5]
+
+    def some(question: Question, points: Any) -> Any:
+        if not left[0]:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        return ran(question, points)
+
+    monkeypatch.setattr(Question, "ran", some)
+    with pytest.raises(KeyboardInterrupt):
+        coflash.size(trace, "waf_host<1.1", drive=DRIVE, out=tmp_path, seeds=1, progress=True)
+    assert re.search(
+        r"best so far: .* cache, \S+ spare space \(\$[\d.e-]+\), of \d devices tried", capsys.readouterr().err
+    )
+    left[0] = 2
+    with pytest.raises(KeyboardInterrupt):
+        coflash.size(trace, "response.p99<1ns", drive=DRIVE, out=tmp_path, seeds=1, progress=True)
+    said = capsys.readouterr().err
+    assert re.search(r"none of \d devices? tried so far meets the goals; the nearest is ", said)
+    assert "are there from before" in said, "a search that is resumed shows that it goes on"
+    left[0] = 0
+    with pytest.raises(KeyboardInterrupt):
+        coflash.size(trace, "waf_host<1.1", drive=DRIVE, out=tmp_path, seeds=1, progress=True)
+    assert "no device was tried yet" in capsys.readouterr().err
+
+
+def test_a_workload_that_is_none_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(CoflashError, match="no workload"):
+        coflash.size("nosuch", "waf_host<2", drive=DRIVE, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_channels_of_the_answer_are_told(trace: Path, tmp_path: Path) -> None:
+    over = {"cache.size": "1MiB", "ftl.spare.share": "28%", "cooperation": ["none"]}
+    found = coflash.size(trace, "waf_host<9", drive=DRIVE, over=over, out=tmp_path, seeds=1)
+    dies, channels = DRIVE.core.sizes()[0], DRIVE.to_dict()["flash"]["channels"]
+    assert f" exported, {dies} dies on {channels} channels of SLC flash" in found.sentences[2]
+    assert found.sentences[2].endswith("a goal without times may take others.")
+    with pytest.raises(CoflashError, match=r"^cache\.size: 17MiB is 4352 pages, more than "):
+        coflash.size(trace, "waf_host<9", drive=DRIVE, over=over | {"cache.size": "17MiB"}, out=tmp_path, seeds=1)

@@ -106,7 +106,7 @@ export class Bench {
     this.owed = 0;
     this.sceneFrom = performance.now();
     const [left, right] = this.drives.map(({ scene }) => said(scene?.victim ?? null));
-    this.speak(`Victim. Left: ${left}. Right: ${right}.`);
+    this.root.querySelector("#spoken")?.replaceChildren(`Victim. Left: ${left}. Right: ${right}.`);
     this.draw(0);
   }
 
@@ -168,14 +168,10 @@ export class Bench {
     if (Number.isFinite(this.sceneDue)) this.sceneDue = now + BETWEEN_MS;
   }
 
+  /** End the scenes of the victims, and what is said of them. */
   private endScene(): void {
     this.sceneFrom = 0;
-    this.speak("");
-  }
-
-  /** Say what became of the victims, as long as they are shown. */
-  private speak(text: string): void {
-    this.root.querySelector("#spoken")?.replaceChildren(text);
+    this.root.querySelector("#spoken")?.replaceChildren();
   }
 
   /** Whether there are drives that can go on. */

@@ -76,7 +76,7 @@ export function tellBars(drives: readonly { panel: HTMLElement; now: Snapshot }[
   const values = drives.map(({ now: { numbers, perBlock } }) => ({ freed: freed(numbers, perBlock), victims: numbers.victims }));
   for (const name of ["freed", "victims"] as const) {
     const most = Math.max(1, ...values.map((value) => value[name]));
-    const digits = number(most).length;
+    const digits = Math.max(name === "freed" ? 2 : 5, number(most).length);
     drives.forEach(({ panel }, at) => {
       const [bar, text] = panel.querySelectorAll<HTMLElement>(`.${name}`);
       const value = values[at]![name];
@@ -148,8 +148,8 @@ export function compared(left: Numbers, right: Numbers, chart: Measure, perBlock
   const percent = (from: number, to: number, less: string): string => `${Math.round((100 * Math.abs(from - to)) / Math.max(1, from))}\u00a0% ${from >= to ? less : "more"}`;
   if (chart === "waf") {
     if (one === other) return "both drives have written the same number of flash pages";
-    const because = freed(right, perBlock) > freed(left, perBlock) && right.victims < left.victims ? ". Each cleaning frees more room there, so fewer cleanings make room for the same data." : "";
-    return `${percent(one, other, "fewer")} flash pages written on the right${one > other ? ", so less wear" : ""}${because}`;
+    const because = freed(right, perBlock) > freed(left, perBlock) && right.victims < left.victims ? ": each cleaning frees more room, so fewer are needed, and useful copies are spared, too" : "";
+    return `${percent(left.gc_copies_pages, right.gc_copies_pages, "fewer")} copies on the right${because}. In all, ${percent(one, other, "fewer")} flash pages written${one > other ? ", so less wear" : ""}.`;
   }
   return `a request takes ${(other / 1e6).toFixed(2)} ms on the right, ${(one / 1e6).toFixed(2)} ms on the left: ${percent(one, other, "less")}`;
 }

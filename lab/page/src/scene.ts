@@ -172,9 +172,9 @@ function drawVictim(context: CanvasRenderingContext2D, scene: Scene, time: numbe
   label(context, isErased ? "erased: empty again" : "the block it cleans next", victim.x, victim.y - 5, colours);
   const far = progress(scene, time);
   const { copied } = tally(scene, time);
-  const later = scene.returned.size > 0 ? ` + ${scene.returned.size} later` : "";
+  const later = scene.returned.size > 0 ? `, ${scene.returned.size} written back later` : "";
   const free = scene.pages.length - copied - scene.returned.size;
-  const [short, long] = time < GONE_MS ? ["↓ copies in a new block", "copies in a new block"] : [`↓ ${copied} copied${later}, ${free} free`, `${copied} copies${later}, ${free} stay free`];
+  const [short, long] = time < GONE_MS ? ["↓ copies in a new block", "copies in a new block"] : [`↓ ${copied} copied${later}, ${free} free`, `${copied} copies${later}, ${free} free`];
   label(context, isTall ? short : long, copies.x, copies.y - 5, colours);
   scene.pages.forEach((_, at) => paintPage(context, time >= GONE_MS && at >= copied ? "room" : "free", false, cellOf(copies, at), colours));
   if (!isTall) label(context, "→", (victim.x + victim.size * victim.across + copies.x) / 2 - 8, copies.y + (copies.size * copies.across) / 2, colours, 1.5);
@@ -188,7 +188,8 @@ function drawVictim(context: CanvasRenderingContext2D, scene: Scene, time: numbe
     context.globalAlpha = alpha * (isAway ? 0.25 : 1);
     paintPage(context, isErased ? "free" : page.kind, page.isMarked && !isErased, home, colours);
     context.globalAlpha = alpha;
-    if (share > 0 && page.slot >= 0 && page.fate !== "copied") line(context, home, slot, page.fate, isErased ? 0.12 : share < 1 ? 0.9 : 0.3, colours);
+    // Without cooperation no word goes from the cache to flash.
+    if (share > 0 && page.slot >= 0 && page.fate !== "copied" && page.fate !== "wasted") arrow(context, slot, home, page.fate, isErased ? 0.12 : share < 1 ? 0.9 : 0.4, colours);
     if (isAway && (isCopied || share < 1)) paintPage(context, page.kind, page.isMarked, between(page.fate === "from-slot" ? slot : home, target, share), colours);
   });
   // What was dropped and is written again rises from its slot, to the end of the new block.
@@ -196,21 +197,22 @@ function drawVictim(context: CanvasRenderingContext2D, scene: Scene, time: numbe
   for (const page of scene.pages) {
     if (page.fate !== "dropped" || !scene.returned.has(page.lpn)) continue;
     const target = cellOf(copies, --last);
-    line(context, cellOf(cache, page.slot), target, "dropped", 0.9, colours);
+    arrow(context, cellOf(cache, page.slot), target, "dropped", 0.9, colours);
     paintPage(context, "same", true, target, colours);
   }
 }
 
-function line(context: CanvasRenderingContext2D, from: Place, to: Place, fate: Fate, alpha: number, colours: Palette): void {
-  const before = context.globalAlpha;
-  context.globalAlpha = before * alpha;
+function arrow(context: CanvasRenderingContext2D, from: Place, to: Place, fate: Fate, alpha: number, colours: Palette): void {
+  context.save();
+  context.globalAlpha *= alpha;
   context.strokeStyle = fate === "dropped" ? colours.kinds.same : colours.kinds.newer;
   context.lineWidth = 1.5;
-  context.beginPath();
-  context.moveTo(from.x + from.size / 2, from.y + from.size / 2);
-  context.lineTo(to.x + to.size / 2, to.y + to.size / 2);
-  context.stroke();
-  context.globalAlpha = before;
+  const [x, y] = [to.x + to.size / 2, to.y + to.size / 2];
+  const [dx, dy] = [x - from.x - from.size / 2, y - from.y - from.size / 2];
+  context.translate(x, y);
+  context.rotate(Math.atan2(dy, dx));
+  context.stroke(new Path2D(`M${-Math.hypot(dx, dy)} 0H0M-9 -5L0 0L-9 5`));
+  context.restore();
 }
 
 function label(context: CanvasRenderingContext2D, text: string, x: number, y: number, colours: Palette, size = 0.82): void {

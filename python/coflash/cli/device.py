@@ -101,8 +101,7 @@ def info(folder: Path) -> None:
     table = TextTable(["", ""])
     table.add("scenario", f"{scenario.name} {scenario.hash}")
     for name, number in numbers.items():
-        is_bytes = name.endswith("_bytes")
-        table.add(name.replace("_", " "), show(number, "bytes") if is_bytes else f"{number:,}")
+        table.add(name.replace("_", " "), show(number, "bytes") if name.endswith("_bytes") else f"{number:,}")
     table.add("sessions", str(len(device.sessions(folder))))
     if reason := device.refusal(folder):
         table.add("read-only", reason)

@@ -118,10 +118,9 @@ class View:
         return " · ".join(map(" ".join, self.texts()))
 
     def __rich__(self) -> TextTable:
-        table = TextTable(["", "", ""], "lrl")
-        for label, text in self.texts():
-            table.add(Cell(label, "dim"), text, Cell(sparkline(self.history[label], _LINE_WIDTH), "dim"))
-        return table
+        lines = {label: sparkline(self.history[label], _LINE_WIDTH) for label in self._now}
+        rows = ((Cell(label, "dim"), text, Cell(lines[label], "dim")) for label, text in self.texts())
+        return TextTable.of(["", "", ""], rows, "lrl")
 
 
 class Tiles:

@@ -91,9 +91,8 @@ def _option(usage: str, meaning: str) -> Any:
     words = usage.split()
     names = [word for word in words if word.startswith("-")]
     limits = next(filter(None, map(_LIMITS.fullmatch, words)), None)
-    takes = next((word for word in words if word not in names and not _LIMITS.fullmatch(word)), None)
     look: dict[str, Any] = {
-        "metavar": takes,
+        "metavar": next((word for word in words if word not in names and not _LIMITS.fullmatch(word)), None),
         "help": meaning,
         "autocompletion": next((_COMPLETED[word] for word in words if word in _COMPLETED), None),
     }

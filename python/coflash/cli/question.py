@@ -230,13 +230,13 @@ def _ask(
         raise typer.Exit(1)
 
 
-def _show(finding: Finding, measures: Sequence[str], written: Sequence[str], console: Any) -> None:
+def _show(finding: Finding, measures: Sequence[str], written: Sequence[str], to: Any) -> None:
     def show(*lines: str) -> None:
         for line in filter(None, lines):
-            console.print(line, soft_wrap=True)
+            to.print(line, soft_wrap=True)
 
     console.notes(finding.notes(*measures))
     show(*finding.asked)
     for table in finding.tables(*measures):
-        console.show_table(table, console=console)
+        console.show_table(table, console=to)
     show(*written, *finding.said(*measures))

@@ -40,8 +40,7 @@ def report(
 
     options = {"--measure": metrics, "--over": over, "--by": by}
     if format == "html":
-        why = "on a page, which draws any measure over any key; --format pdf, svg or png makes figures"
-        check_effect(options, why)
+        check_effect(options, "on a page, which draws any measure over any key; --format pdf, svg or png makes figures")
         check_page(file := output or Path("report.html"))
     elif output and output.suffix.lower() in {".html", ".pdf", ".svg", ".png"}:
         raise CoflashError(f"--out: {output} was given; with --format {format} a folder is allowed, such as figures")

@@ -186,10 +186,7 @@ def _log(folder: str, file: str, capacity: str | None) -> TextTable:
         msg = f'--capacity: "{capacity}" was given; {least}B'
         raise CoflashError(f"{msg}, which the drive of the run exports, or more is allowed")
     notes(remarks_of(log, log.stats[-1].host / size))
-    table = TextTable(["WAF", folder, file, "difference"], "lr")
-    for row in beside_log(result, log, int(size)):
-        table.add(*row)
-    return table
+    return TextTable.of(["WAF", folder, file, "difference"], beside_log(result, log, int(size)))
 
 
 @app.command()
@@ -211,7 +208,5 @@ def sql(query: str, folder: str = DEFAULT, out: Path | None = None, format: RowF
     elif format == "json":
         show_json(json_rows(found))
     else:
-        table = TextTable(found.columns)
-        for row in json_rows(found):
-            table.add(*("" if value is None else str(value) for value in row.values()))
-        show_table(table, format)
+        rows = (["" if value is None else str(value) for value in row.values()] for row in json_rows(found))
+        show_table(TextTable.of(found.columns, rows, "l"), format)

@@ -18,11 +18,10 @@ _KEYS_SHOWN = 3
 
 def keys_left_out(results: Results) -> str:
     """Name the keys without a column of their own in one line; empty if all have one."""
-    with_ = {key.path: key.along for key in results.apart() if key.along}
     parts = [
         f"{', '.join(others[:_KEYS_SHOWN])}{f' and {len(others) - _KEYS_SHOWN} more' if others[_KEYS_SHOWN:] else ''}"
         f" {'differs' if len(others) == 1 else 'differ'} with {path}"
-        for path, others in with_.items()
+        for path, others in {key.path: key.along for key in results.apart() if key.along}.items()
     ]
     return f"{'; '.join(parts)} (coflash compare shows all)" if parts else ""
 

@@ -26,10 +26,7 @@ def list_(as_json: bool = False) -> None:
     if as_json:
         show_json(known)
         return
-    table = TextTable(["scenario", "purpose"], wraps=True)
-    for name, description in known.items():
-        table.add(name, description)
-    show_table(table)
+    show_table(TextTable.of(["scenario", "purpose"], known.items(), "l", wraps=True))
 
 
 @app.command()

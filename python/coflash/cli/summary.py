@@ -16,10 +16,8 @@ _MUCH = 0.3
 
 def summary(result: Result) -> Group:
     """Show one run: its scenario, its table, and the speed of the simulation."""
-    setting = TextTable(["", ""], wraps=True)
-    for label, text in result.setting.items():
-        if text:
-            setting.add(label, Cell(text, "bold"))
+    told = ((label, Cell(text, "bold")) for label, text in result.setting.items() if text)
+    setting = TextTable.of(["", ""], told, "l", wraps=True)
     return Group(setting, "", run_table(result), "", Text(simulator_line(result), style="dim"))
 
 

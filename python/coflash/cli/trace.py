@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -69,10 +70,7 @@ def info(
     if as_json:
         show_json(found.to_dict() | ({} if curves is None else {"miss_ratio_curves": curves.to_dict()}))
         return
-    table = TextTable(["", ""], wraps=True)
-    for label, text in rows(found, curves):
-        table.add(label, text)
-    show_table(table)
+    show_table(TextTable.of(["", ""], rows(found, curves), "l", wraps=True))
     for file in written:
         say(str(file))
 
@@ -115,10 +113,8 @@ def _names(listed: str) -> list[str]:
 def head(trace: list[str], requests: int = 10, read: list[str] | None = None) -> None:
     """Show the first requests of a trace."""
     first = traces.head(trace, requests, trace_options(read))
-    table = TextTable(["time ns", "operation", "offset bytes", "length bytes"], "rlr")
-    for row in zip(*first.to_dict().values(), strict=True):
-        table.add(*map(str, row))
-    show_table(table)
+    rows_of = (map(str, row) for row in zip(*first.to_dict().values(), strict=True))
+    show_table(TextTable.of(["time ns", "operation", "offset bytes", "length bytes"], rows_of, "rlr"))
 
 
 @app.command()
@@ -191,8 +187,7 @@ def split(trace: list[str], out: str, read: list[str] | None = None, workers: in
     with noted(), shown("writing", errors()) as report:
         found = volumes.split(trace, out, trace_options(read), report, workers)
     requests = sum(one.requests for one in found)
-    text = f"{out}: {counted(len(found), 'volume')}, {counted(requests, 'request')}; {volumes.DOCUMENT} lists them"
-    say(text)
+    say(f"{out}: {counted(len(found), 'volume')}, {counted(requests, 'request')}; {volumes.DOCUMENT} lists them")
 
 
 @app.command()
@@ -250,11 +245,8 @@ def generate(
         space: `--space SIZE` The address space; by default that of the scenario's device, or 64GiB.
     """
     settings = dict(assigned("--set", assignments, "read_share=30%"))
-    write_shown(
-        lambda report: traces.generate(
-            workload, out, settings, requests=requests, seed=seed, space=space, progress=report
-        )
-    )
+    made = partial(traces.generate, workload, out, settings, requests=requests, seed=seed, space=space)
+    write_shown(lambda report: made(progress=report))
 
 
 @app.command()

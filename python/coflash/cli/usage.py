@@ -23,7 +23,8 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
     """Describe a `UsageError`: the given text, the nearest match, also of all `commands`, and where to look."""
     if number := _number(error):
         return number
-    if new := json.loads(_RENAMED.read_text("utf-8")).get(str(getattr(error, "option_name", ""))):
+    renamed = json.loads(_RENAMED.read_text("utf-8"))
+    if new := renamed.get(str(getattr(error, "option_name", ""))):
         return f"{error.option_name}: is no option of this command; in its place: {new}"
     text = str(error.message if getattr(error, "possibilities", None) else error.format_message()).rstrip(".")
     text = text[:1].lower() + text[1:]
@@ -36,12 +37,12 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
         takes = error.ctx is not None and any(option in parameter.opts for parameter in error.ctx.command.params)
         text += f"; did you mean {option} {word}?" if takes else ""
     given, is_one_of, choices = text.partition(" is not one of ")
-    quoted = re.findall("'([^']*)'", choices)
-    if is_one_of and (near := difflib.get_close_matches(given.split("'")[-2], quoted, 1)):
+    if is_one_of and (near := difflib.get_close_matches(given.split("'")[-2], re.findall("'([^']*)'", choices), 1)):
         text += f"; did you mean '{near[0]}'?"
     unknown = re.match(r"no such command '([^']+)'", text)
     if unknown and "did you mean" not in text:  # to list the commands of groups imports them
-        elsewhere = [path for path in commands() if path.rpartition(" ")[2] == unknown[1]]
+        meant = renamed.get(f"{error.ctx.command_path} {unknown[1]}")
+        elsewhere = [meant] if meant else [path for path in commands() if path.rpartition(" ")[2] == unknown[1]]
         text += f"; did you mean {' or '.join(elsewhere)}?" if elsewhere else ""
     help_of = error.ctx.command_path if error.ctx else "coflash"
     return f"{text} ({help_of} --help says what is allowed)"

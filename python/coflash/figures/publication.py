@@ -53,8 +53,7 @@ class Plan:
         axis = key_called(subject.varied, over) if over else next(iter(numbers + others), None)
         lines = [key for key in meant if key is not axis and len(key.values) <= len(palette.LINES)]
         named = [key for key in lines if subject.baseline in key.texts]
-        words = [key for key in lines if key.numbers is None]
-        return cls(axis, by_key or next(iter(named + words + lines), None))
+        return cls(axis, by_key or next(iter(named + [key for key in lines if key.numbers is None] + lines), None))
 
     def rest(self, subject: Subject) -> list[Key]:
         """Return the keys, without the seed, that have neither the axis nor the lines."""
@@ -163,8 +162,7 @@ def points(
 def _measure(what: Measure, found: dict[int, dict[int, Point]], plan: Plan, over: Key) -> Chart:
     places, rows = over.places, list[Row]()
     for line, of in found.items():
-        joined = _joined(of) if over.numbers is not None else [[at] for at in of]
-        for part, members in enumerate(joined):
+        for part, members in enumerate(_joined(of) if over.numbers is not None else [[at] for at in of]):
             for point, at in ((of[at], at) for at in members):
                 ends = {"low": point.low, "high": point.high} if point.high > point.low else {}
                 name = plan.by.texts[line] if plan.by else ""

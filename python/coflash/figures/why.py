@@ -66,15 +66,13 @@ def _waterfall(explained: Measure, whys: Sequence[Why], bound: float | None, inc
     rows = [row for why in whys for row in _rows(why, explained)]
     rows = [{**row, "row": place, "label": row["row"]} for place, row in enumerate(rows)]
     goal = [] if bound is None else [(bound, f"goal: {show(bound, explained.unit)}")]
-    axis = Axis(explained.label, explained.unit)
-    return bars(rows, axis, styles=_STYLES, legend=False, rules=goal, inches=inches)
+    return bars(rows, Axis(explained.label, explained.unit), styles=_STYLES, legend=False, rules=goal, inches=inches)
 
 
 def _rows(why: Why, explained: Measure) -> Iterator[Row]:
     """Yield the rows of a difference: a bar for each total, and for each share one from where the last one ended."""
     at = why.base.mean or 0.0
-    totals = ((why.before, why.base), (why.after, why.whole))
-    parts = [(name, 0.0, each, "total") for name, each in totals]
+    parts = [(name, 0.0, each, "total") for name, each in ((why.before, why.base), (why.after, why.whole))]
     for part, share in why.shares.items():
         by, half = share.mean or 0.0, share.half_width or 0.0
         parts.insert(-1, (part, at, share, explained.verdict(by if abs(by) > half else None)))

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from typing import IO
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from threading import Event, Thread
+from typing import IO, TypeVar
 
 from coflash._core import CoflashError
 from coflash.files import remote
 
 _CHUNK_BYTES = 1 << 20
+_RING_S = 0.02
+_Read = TypeVar("_Read")
 
 
 def digest_of(place: str) -> str:
@@ -28,6 +33,31 @@ def digest_of(place: str) -> str:
 def is_there_once(place: str) -> bool:
     """Whether a second reader would find nothing, and wait: the standard input, or a pipe."""
     return place == "-" or (not remote.is_url(place) and remote.path_of(place).is_fifo())
+
+
+def awaited(files: Iterable[str], read: Callable[[], _Read]) -> _Read:
+    """Read files, but first wait for the writer of a pipe: Control-C ends this wait, and not that of the core.
+
+    The core opens the pipe again. Its writer may have ended by then: what it wrote stays while the pipe is open here,
+    and the open waits until another writer comes, if only for a moment.
+    """
+    pipe = next((file for file in files if file != "-" and is_there_once(file)), None)
+    if pipe is None:
+        return read()
+    reader, ended = os.open(pipe, os.O_RDONLY), Event()
+
+    def ring() -> None:
+        with suppress(OSError):  # it was removed
+            while not ended.wait(_RING_S):
+                os.close(os.open(pipe, os.O_WRONLY))
+
+    (bell := Thread(target=ring, daemon=True)).start()
+    try:
+        return read()
+    finally:
+        ended.set()
+        bell.join()
+        os.close(reader)
 
 
 def check_lasting(places: Iterable[str], why: str) -> None:

@@ -69,8 +69,7 @@ def _unpacked(path: Path, lines: int) -> bytes:
             "select line from read_csv(?, header = false, columns = {'line': 'VARCHAR'}, delim = '\x01', quote = '', "
             "escape = '', compression = 'zstd', auto_detect = false) limit ?"
         )
-        rows = connection.execute(query, [str(path), lines]).fetchall()
-        return "".join(f"{line}\n" for (line,) in rows).encode()
+        return "".join(f"{line}\n" for (line,) in connection.execute(query, [str(path), lines]).fetchall()).encode()
     return b""
 
 
@@ -81,8 +80,7 @@ def _is_table(ends: Ends) -> bool:
     if ends.path.suffix == ".json":
         document = _document(ends.path)
         return isinstance(document, list) and all(isinstance(row, dict) for row in document)
-    names = ends.head.split(b"\n", 1)[0].split(b",")
-    return b"\0" not in ends.head and not any(_is_number(name) for name in names)
+    return b"\0" not in ends.head and not any(_is_number(name) for name in ends.head.split(b"\n", 1)[0].split(b","))
 
 
 def _is_number(cell: bytes) -> bool:

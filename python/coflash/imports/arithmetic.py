@@ -21,7 +21,6 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
 }
 _SIZES = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 _SUFFIX = re.compile(r"\b(\d+)(?:ull|ul|u|l)\b", re.IGNORECASE)
-_FAULTS = (SyntaxError, ValueError, ArithmeticError, TypeError, LookupError, RecursionError, MemoryError)
 
 
 def evaluate(text: str, variable: Callable[[str], float]) -> float | None:
@@ -31,7 +30,7 @@ def evaluate(text: str, variable: Callable[[str], float]) -> float | None:
             warnings.simplefilter("ignore")  # such as 10ms, which Python reads as a number and a word
             node = ast.parse(_SUFFIX.sub(r"\1", text).replace("/", "//").strip(), mode="eval").body
         return _value(node, variable)
-    except _FAULTS:
+    except (SyntaxError, ValueError, ArithmeticError, TypeError, LookupError, RecursionError, MemoryError):
         return None
 
 

@@ -73,11 +73,10 @@ def _values(given: Parameters) -> tuple[dict[str, Any], list[str]]:
     reads = reads or [given.number("NAND_READ_LATENCY", least=1)]
     if len(set(reads)) > 1:
         remarks.append("NAND_READ_LATENCY: the mean of all kinds of pages.")
-    oneshot = given.whole("ONESHOT_PAGE_SIZE", page, least=page) // page
     values: dict[str, Any] = {
         **given.taken("NVMeVirt"),
         "timing.page_read": time_ns(sum(reads) / len(reads)),
-        "timing.one_shot_pages": oneshot,
+        "timing.one_shot_pages": given.whole("ONESHOT_PAGE_SIZE", page, least=page) // page,
         "timing.sector_transfer": time_ns(_SECTOR_BYTES * 1e3 / given.number("NAND_CHANNEL_BANDWIDTH", least=1)),
     }
     if blocks := given.whole("BLKS_PER_PLN", 0, least=0):

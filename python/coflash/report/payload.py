@@ -99,13 +99,12 @@ def payload(subject: Subject) -> dict[str, Any]:
     columns = series_columns(results)
     courses = [each for each in COURSES if any(name.startswith(each.above) for name in columns)]
     lines, scenarios = _scenarios(results)
-    bare = [key for key in subject.varied if key.path != "seed"]
     return {
         "answer": subject.answer,
         "baseline": subject.baseline,
         "target": subject.target,
         "labels": subject.labels,
-        "points": subject.labelled(range(len(results)), bare),
+        "points": subject.labelled(range(len(results)), [key for key in subject.varied if key.path != "seed"]),
         "keys": [
             {**_key(key), "acts": [can_act(key.path, each.metrics) for each in results]} for key in subject.varied
         ],
@@ -171,13 +170,12 @@ def _differences(subject: Subject) -> Iterator[dict[str, Any]]:
             rows = [each.texts() for each in differences if each and (each.over_seeds or each.over_slices)]
             if rows:
                 where = [*subject.labelled(runs[:1], rest)] if rest else []
-                title = ", ".join([*where, counted(next(filter(None, differences)).pairs, "seed")])
                 yield {
                     "key": key.path,
                     "from": base,
                     "to": code,
                     "runs": [*firsts, *runs],
-                    "title": title,
+                    "title": ", ".join([*where, counted(next(filter(None, differences)).pairs, "seed")]),
                     "rows": rows,
                 }
 
@@ -197,8 +195,7 @@ def _whys(subject: Subject) -> Iterator[dict[str, Any]]:
     """Yield exact shares of the differences of flash programs between schemes whose combinations are there."""
     runs = [(result.document, result.metrics) for result in subject.results]
     for places, why in explained(runs, lambda metrics: float(sum(metrics.programs_pages.values()))):
-        ends = {why.before, why.after}
-        if key := next((key for key in subject.varied if ends <= {*key.texts}), None):
+        if key := next((key for key in subject.varied if {why.before, why.after} <= {*key.texts}), None):
             yield {
                 "key": key.path,
                 "from": key.texts.index(why.before),
@@ -226,8 +223,7 @@ def _metrics(subject: Subject) -> Iterator[dict[str, Any]]:
     rows = [result.metrics.flat() for result in results]
     names = causes(result.metrics for result in results)
     found = [measure(path, names) for path in dict.fromkeys(path for row in rows for path in row)]
-    headline = applying(HEADLINE, (result.metrics for result in results))
-    order = {each.path: place for place, each in enumerate(headline)}
+    order = {each.path: place for place, each in enumerate(applying(HEADLINE, (result.metrics for result in results)))}
     for each in sorted(found, key=lambda one: order.get(one.path, len(order))):
         values = [_short(row.get(each.path)) for row in rows]
         is_headline = each.path in order

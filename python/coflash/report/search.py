@@ -21,6 +21,8 @@ _REFUSED = {"color": "var(--series-4)", "shape": MARKERS[2]}
 _BOUNDS = "Grey diamonds do not meet the conditions."
 _TRADE_OFF = "A trial is on the front if no other is better in one objective and as good in the others."
 _ALLOWED, _NOT_ALLOWED = "trials", "beyond a condition"
+_FAR = 5
+"""A value is far off that is this many times the least one."""
 _DRAWN = ("name", "part", "text")
 """What a chart needs of a trial beside its data."""
 
@@ -73,10 +75,12 @@ class _Search:
         }
 
     def axis(self, goal: int, *, named: bool = True) -> Chart:
-        """Return the axis of an objective."""
+        """Return the axis of an objective: logarithmic where one trial far off would press the others together."""
         measure, less = self.goals[goal]
+        values = self.measured[goal]
+        far = {"log": True, "labelled": [1, 2, 5], "nice": False} if 0 < _FAR * min(values) < max(values) else {}
         label = f"{measure.label}, {'less' if less else 'more'} is better" if named else ""
-        return {"label": label, "unit": measure.unit, "zero": False}
+        return {"label": label, "unit": measure.unit, "zero": False, **far}
 
     def rows(self, x: Iterable[float], goal: int) -> list[Chart]:
         """Return the trials as points: an objective over something."""

@@ -16,13 +16,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, final
 
-from coflash._core import CoflashError, quantity
+from coflash._core import CoflashError
 from coflash.files import atomic_write, kinds
 from coflash.files.errors import named, no_result
 from coflash.measures.catalogue import metric, metric_names, short
 from coflash.measures.measure import BRIEF, Measure, applying
 from coflash.measures.metrics import Metrics
-from coflash.quantity import counted, with_units
+from coflash.quantity import counted, number_in, with_units
 from coflash.results.assumptions import assumed, texts_of
 from coflash.results.identity import replaced_inputs
 from coflash.results.notes import together
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from arro3 import core
 
 
-_PPB_PER_PERCENT = 10**7
 _NOT_OF_A_POINT = ("seed", *LABELS)
 """The keys in which the runs of one point may differ."""
 _HASH = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{8}$")
@@ -377,9 +376,8 @@ def results(path: str | os.PathLike[str] = "results", where: Sequence[str] = ())
     """
     store = store_at(path)
     runs = list(store.all_runs())
-    if not runs and (
-        store.broken or not (isinstance(store, FolderStore) and (store.path / "runs").is_dir())
-    ):  # where no sweep has begun
+    has_begun = isinstance(store, FolderStore) and (store.path / "runs").is_dir()
+    if not runs and (store.broken or not has_begun):
         raise CoflashError(store.broken[0]) if store.broken else no_result(store.place)
     return Results(store.place, matching(runs, where, lambda run: run[2]["scenario"]), store.broken)
 
@@ -434,15 +432,8 @@ def _column(values: list[Any]) -> core.Array:
 
 
 def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        pass
-    try:
-        number, unit = quantity(text)
-    except CoflashError:
-        return math.nan
-    return number / _PPB_PER_PERCENT if unit == "ppb" else float(number)
+    number, unit = number_in(text) or (math.nan, "")
+    return round(100 * number, 7) if unit == "share" else number
 
 
 def _parquet(table: Any) -> bytes:

@@ -118,8 +118,7 @@ def differences_table(results: Results, runs: Sequence[str], measures: Sequence[
     points = results.of_one_point()
     members = {run: [results[one] for one in next(group for group in points if run in group)] for run in runs}
     first, *others = results.labels(runs)
-    heads = ["to", "measure", f"from {first}", "difference", "95 % over seeds", "95 % over slices"]
-    table = TextTable(heads, "llr")
+    table = TextTable(["to", "measure", f"from {first}", "difference", "95 % over seeds", "95 % over slices"], "llr")
     for label, run in zip(others, runs[1:], strict=True):
         for measure in measures:
             found = difference(measure, members[runs[0]], members[run])

@@ -102,7 +102,6 @@ def _whole(result: Result) -> dict[str, Any]:
 
 
 def _job(job: Mapping[str, Any], *, bins: bool) -> dict[str, Any]:
-    of_all = [bins_of(job[operation]["histogram"]) for operation in OPERATIONS]
     return {
         "jobname": job["name"],
         "groupid": job["phase"],
@@ -112,7 +111,7 @@ def _job(job: Mapping[str, Any], *, bins: bool) -> dict[str, Any]:
         **{operation: _direction(job[operation], job["runtime_ns"], bins=bins) for operation in OPERATIONS},
         "sync": {"total_ios": job["flush"]["requests"], "lat_ns": _times(job["flush"], with_bins=bins)},
         "job_runtime": job["runtime_ns"] // 10**6,
-        **dict(_shares(of_all)),
+        **dict(_shares([bins_of(job[operation]["histogram"]) for operation in OPERATIONS])),
     }
 
 
@@ -158,8 +157,7 @@ def _times(operation: Mapping[str, Any], *, with_bins: bool) -> dict[str, Any]:
 def _percentile(bins: Bins, percent: float) -> int:
     """Return the bin of a percentile."""
     needed = percent / 100 * sum(bins.values())
-    so_far = accumulate(bins.values())
-    return next(middle for middle, requests in zip(bins, so_far, strict=True) if requests >= needed)
+    return next(middle for middle, requests in zip(bins, accumulate(bins.values()), strict=True) if requests >= needed)
 
 
 def _shares(of_operations: Sequence[Bins]) -> Iterator[tuple[str, dict[str, float]]]:

@@ -51,8 +51,7 @@ class Identity:
             scenario: The scenario, with the trace that is replayed, if any.
             inputs: The digests of that trace, or else of the scenario's own files.
         """
-        workload = scenario.to_dict()["workload"]
-        bare = nameless(scenario, len(inputs or ()) if own_key(workload) else None)
+        bare = nameless(scenario, len(inputs or ()) if own_key(scenario.to_dict()["workload"]) else None)
         return cls(bare.hash, None if inputs is None else tuple(inputs))
 
     @classmethod

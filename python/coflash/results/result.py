@@ -90,14 +90,9 @@ def mixed_revisions(documents: Iterable[Mapping[str, Any]]) -> list[str]:
         versions.setdefault(revision_of(document), Counter())[str(document["coflash"])] += 1
     if len(versions) < 2:
         return []
-    parts = (
-        f"{found.total()} of revision {revision} (coflash {', '.join(sorted(found))})"
-        for revision, found in sorted(versions.items())
-    )
-    return [
-        "these runs are of different revisions of results, and their numbers may differ for that alone: "
-        + ", ".join(parts)
-    ]
+    each = [f"{of.total()} of revision {at} (coflash {', '.join(sorted(of))})" for at, of in sorted(versions.items())]
+    note = "these runs are of different revisions of results, and their numbers may differ for that alone"
+    return [f"{note}: {', '.join(each)}"]
 
 
 class Arrays(NamedTuple):
@@ -261,8 +256,7 @@ class Result:
         histograms, series, erases = self._arrays
         series.write_parquet(place / _SERIES)
         stacked(histograms).write_parquet(place / _HISTOGRAMS)
-        blocks = np.arange(len(erases), dtype=np.uint32)
-        Table({"block": blocks, "erases": erases}).write_parquet(place / _ERASES)
+        Table({"block": np.arange(len(erases), dtype=np.uint32), "erases": erases}).write_parquet(place / _ERASES)
 
     @classmethod
     def load(cls, path: str | Path) -> Result:

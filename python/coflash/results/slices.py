@@ -37,9 +37,8 @@ class Sliced:
 
     def resampled(self) -> Floats:
         """Return the measure of each resample; the same slices are drawn for every run."""
-        rng = np.random.default_rng(_SEED)
         blocks = -(-SLICES // _BLOCK)
-        begins = rng.integers(SLICES, size=(RESAMPLES, blocks, 1))
+        begins = np.random.default_rng(_SEED).integers(SLICES, size=(RESAMPLES, blocks, 1))
         drawn = ((begins + np.arange(_BLOCK)) % SLICES).reshape(RESAMPLES, -1)[:, :SLICES]
         with np.errstate(invalid="ignore", divide="ignore"):
             found: Floats = self.above[drawn].sum(axis=1) / self.below[drawn].sum(axis=1)
@@ -70,9 +69,8 @@ def sliced(series: Table, measure: str) -> Sliced | None:
     return Sliced(cut(above), np.full(SLICES, 1 / SLICES) if below is None else cut(below))
 
 
-_PROGRAMS = tuple(f"programs_{cause}_pages" for cause in CAUSES)
 _RATIOS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "waf_host": (_PROGRAMS, ("host_writes_pages",)),
+    "waf_host": (tuple(f"programs_{cause}_pages" for cause in CAUSES), ("host_writes_pages",)),
     "gc_copies_pages": (("programs_gc_pages",), ()),
     "gc_drops_pages": (("gc_drops_pages",), ()),
     "erases_blocks": (("erases_blocks",), ()),

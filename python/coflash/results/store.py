@@ -226,8 +226,7 @@ class UrlStore:
             return None
 
     def _folder(self, document: str) -> RunFolder:
-        path = document.removesuffix(DOCUMENT).rstrip("/")
-        return _RemoteFolder(self._tree, path, self._copies)
+        return _RemoteFolder(self._tree, document.removesuffix(DOCUMENT).rstrip("/"), self._copies)
 
 
 class _Copies:

@@ -111,13 +111,11 @@ def varied_keys(scenarios: Sequence[Mapping[str, Any]]) -> tuple[Key, ...]:
     for leaf in leaves:
         paths.update(leaf)
     columns = {path: [leaf.get(path) for leaf in leaves] for path in paths}
-    codes = {path: _codes([*map(_hashable, column)]) for path, column in columns.items() if not _is_constant(column)}
+    codes = {path: _codes([*map(_hashable, column)]) for path, column in columns.items()}
     codes = {path: places for path, places in codes.items() if max(places, default=0)}
     owners = _owners(codes, all(leaf.get(_NAME) for leaf in leaves))
-    keys = []
-    for path in dict.fromkeys(owners.values()):
-        along = tuple(other for other, owner in owners.items() if owner == path != other)
-        keys.append(_key(path, along, leaves))
+    paths = dict.fromkeys(owners.values())
+    keys = [_key(path, tuple(one for one, by in owners.items() if by == path != one), leaves) for path in paths]
     return tuple(sorted(keys, key=lambda key: (key.path == "seed", key.numbers is not None, key.path != _FIRST)))
 
 
@@ -183,22 +181,7 @@ def _key(path: str, along: tuple[str, ...], leaves: Sequence[Mapping[str, Any]])
     elif set(map(str, values)) <= {*(family := _family(path)), str(None)}:
         values.sort(key=lambda value: len(family) if value is None else family.index(value))
     places = {_hashable(value): place for place, value in enumerate(values)}
-    return Key(
-        path=path,
-        unit=unit,
-        values=tuple(values),
-        numbers=numbers,
-        codes=tuple(places[_hashable(value)] for value in column),
-        along=along,
-    )
-
-
-def _is_constant(column: Sequence[Any]) -> bool:
-    """Whether all values are the same word or number: a shortcut, since this holds for most keys."""
-    first = column[0]
-    return (
-        isinstance(first, str | int | float) and column.count(first) == len(column) and len({*map(type, column)}) == 1
-    )
+    return Key(path, unit, tuple(values), numbers, tuple(places[_hashable(value)] for value in column), along)
 
 
 def _codes(values: Sequence[Any]) -> tuple[int, ...]:

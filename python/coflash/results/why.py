@@ -88,8 +88,7 @@ def explained(runs: Sequence[Run], read: Callable[[Metrics], float | None]) -> I
         own = {pair for pair in own if not pair[0].endswith(".name")}
         if len({key for key, _ in own}) == len(own) and all(len(places) == 1 for places in group.values()):
             places = [place for (place,) in group.values()]
-            numbers = [(*of, read(runs[place][1])) for of, (place,) in group.items()]
-            yield from ((places, why) for why in whys(numbers))
+            yield from ((places, why) for why in whys([(*of, read(runs[place][1])) for of, (place,) in group.items()]))
 
 
 def scheme_of(document: Mapping[str, Any]) -> str:

@@ -59,8 +59,7 @@ def _bar(bars: Progress, label: str) -> Report:
             begins: Any = done
             bars.reset(task, description=f"{label} · {phase}", completed=begins, before=requests)
             current = phase
-        total = None if fraction is None else 1.0
-        bars.update(task, total=total, completed=done, done=requests, unit=_unit(phase))
+        bars.update(task, total=None if fraction is None else 1.0, completed=done, done=requests, unit=_unit(phase))
 
     return report
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from coflash import _core
 from coflash._core import CoflashError
 from coflash.files.atomic_write import check_apart, check_file
+from coflash.files.digest import awaited
 from coflash.files.kept import fetched
 from coflash.files.kinds import RECORD
 from coflash.measures.record import Record, SoFar
@@ -107,7 +108,8 @@ def simulate(
 
             progress = stack.enter_context(shown(scenario.name))
         kept = None if (to := checkpoint) is None else (to.file, to.replaces_another, to.seconds, to.tell)
-        core = _core.run(scenario.core, progress or None, tell, device, (records[0], records[1]), kept)
+        given = scenario.core, progress or None, tell, device, (records[0], records[1]), kept
+        core = awaited(read.local, lambda: _core.run(*given))
     return credited(Result.from_core(core), read.local, read.sources)
 
 
@@ -131,8 +133,7 @@ def fewest_programs(scenario: ScenarioLike, trace: Paths = (), progress: Progres
         KeyboardInterrupt: Control-C was pressed.
     """
     scenario = Scenario.of(scenario)
-    read = _Read.of(scenario, trace)
-    return FewestPrograms(_core.fewest_programs(read.by(scenario).core, progress))
+    return FewestPrograms(_core.fewest_programs(_Read.of(scenario, trace).by(scenario).core, progress))
 
 
 class FewestPrograms(Record):

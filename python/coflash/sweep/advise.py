@@ -13,6 +13,7 @@ from coflash.measures.measure import MEAN, MEASURES, P99, WAF_HOST, Measure
 from coflash.quantity import change, counted, parsed, show, show_change
 from coflash.results.differences import difference
 from coflash.results.identity import own_key
+from coflash.results.notes import checks
 from coflash.results.result import Result
 from coflash.results.why import OVERWRITES, Why, whole
 from coflash.runs.run import fewest_programs
@@ -34,7 +35,7 @@ _LONGER = 4
 """The factor by which runs are longer that were not steady."""
 _STEADY = 0.05
 """The change of a measure from the first half of a run to the second up to which the run is called steady."""
-_NOTHING = 0.001
+_NOTHING, _A_POINT = 0.001, 0.01
 """The share of a measure that is no change."""
 _COPIES, _WRITTEN = MEASURES["programs_pages.gc"], MEASURES["host_writes_pages"]
 
@@ -81,6 +82,8 @@ class Advice(Kept):
     """The advised answer, perhaps the baseline."""
     ahead: str
     """A costlier answer that saves more on average, but not beyond noise."""
+    reads: Tried | None
+    """The answer that saves as much, as far as the intervals tell, and reads the fewest pages from flash."""
     refused: Mapping[str, tuple[str, ...]]
     """The reasons why answers could not run, each with their names."""
     why: Why | None
@@ -105,10 +108,9 @@ class Advice(Kept):
     @property
     def sentences(self) -> tuple[str, ...]:
         """The advice in sentences; the last says what the numbers do not tell."""
-        why = "" if self.why is None else say("why", why=self.why.said(self.measure))
         known = (
             self._advice(),
-            why,
+            "" if self.why is None else say("why", why=self.why.said(self.measure)),
             self._headroom(),
             "" if self.closed is None else say("closed form", closed=self.closed),
             self._twice(),
@@ -135,13 +137,15 @@ class Advice(Kept):
 
     def _advice(self) -> str:
         base, best, measure = self.tried[0], self.best, self.measure
-        advice = say("advice" if self.is_steady else "unsure advice")
+        nothing = next((text for run in (*base.runs, *best.runs) for text in checks(run.document)), "")
+        reason = nothing or ("" if self.is_steady else say("unsteady"))
+        advice = say("unsure advice" if reason else "advice", reason=reason)
         if best is not base:
             sure = say("between", one=best) if best.between else say("unknown spread")
-            ahead = say("ahead", ahead=self.ahead) if self.ahead else ""
-            hits = "" if best.hits is None else say("price in hits", points=f"{100 * best.hits:+.1f}".replace("-", "−"))
+            hits = "" if best.hits is None else say("price in hits", points=_points(best.hits))
             price = "" if best.p99 is None else say("price", hits=hits, p99=best.p99)
-            told = {"sure": sure, "ahead": ahead, "price": price}
+            price += "" if self.reads is None else say("reads", reads=self.reads, points=_points(self.reads.hits))
+            told = {"sure": sure, "ahead": say("ahead", ahead=self.ahead) if self.ahead else "", "price": price}
             return say("saves", advice=advice, base=base, best=best, measure=measure, **told)
         if not base.value:
             return say("no advice", requests=base.runs[0].metrics.requests, longer=self._longer)
@@ -161,9 +165,10 @@ class Advice(Kept):
     def _twice(self) -> str:
         if isinstance(self.doubled, str):
             return say("not twice", reason=self.doubled) if self.doubled else ""
-        pairs = zip((self.tried[0], self.best), self.doubled, strict=True)
+        pairs = [*zip((self.tried[0], self.best), self.doubled, strict=True)]
         each = (say("from to", one=one, then=then, unit=self.measure.unit) for one, then in pairs)
-        return say("twice", measure=self.measure, values=", ".join(dict.fromkeys(each)))
+        more = say("more is worse") if any(then > (1 + _STEADY) * one.value for one, then in pairs) else ""
+        return say("twice", measure=self.measure, values=", ".join(dict.fromkeys(each)), more=more)
 
     @property
     def _drifts(self) -> dict[str, float]:
@@ -310,13 +315,12 @@ class _Adviser:
             raise CoflashError(f"advise: there is nothing to compare: {'; '.join(why)}")
         base, *rest = tried = [_tried(one, runs, ran[answers[0]], measure) for one, runs in ran.items()]
         sure = sorted((one for one in rest if one.is_sure), key=lambda one: one.value)
-        best, ahead = _cheapest(sure, measure) if sure else (base, "")
+        best, ahead, reads = _cheapest(sure, measure) if sure else (base, "", None)
         steps = {one: one.on(self.base) for one in answers if one.is_step and one.parts < best.answer.parts}
         ran |= self._ran({one: settings for one, settings in steps.items() if not one.refused(self.base)}, reasons)
         numbers = {one.parts: [_value(run, measure) for run in runs] for one, runs in ran.items()}
         known = {reason: tuple(one.name for one in reasons if reasons[one] == reason) for reason in reasons.values()}
-        is_steady = self.base.to_dict()["precondition"].get("until_steady")
-        begin = say("begins steady" if is_steady else "begins as given")
+        begin = say("begins steady" if self.base.to_dict()["precondition"].get("until_steady") else "begins as given")
         advice = Advice(
             self.question.store.path,
             self.base,
@@ -325,6 +329,7 @@ class _Adviser:
             tuple(tried),
             best,
             ahead,
+            reads,
             {reason: names for reason, names in known.items() if reason},
             None if best is base else whole(base.answer.name, best.answer.name, numbers, best.answer.parts),
             None if is_tier else _closed(tried),
@@ -361,6 +366,10 @@ class _Adviser:
         return {one: runs for one, runs in ran.items() if not isinstance(runs, str)}
 
 
+def _points(share: float | None) -> str:
+    return f"{100 * (share or 0.0):+.1f}".replace("-", "−")
+
+
 def _mean(runs: Sequence[Result], measure: Measure) -> float:
     return math.fsum(_value(run, measure) for run in runs) / len(runs)
 
@@ -395,8 +404,11 @@ def _hits(runs: Sequence[Result]) -> float | None:
     return hits / asked if asked else None
 
 
-def _cheapest(sure: Sequence[Tried], measure: Measure) -> tuple[Tried, str]:
-    """Return the answer that takes the least memory among those that save as much as the best one, and the best one."""
+def _cheapest(sure: Sequence[Tried], measure: Measure) -> tuple[Tried, str, Tried | None]:
+    """Return of those that save as much as the best one the one with the least memory, the best one, and the best read.
+
+    The last one is None where the first one has as many read hits.
+    """
     most = sure[0]
 
     def is_alike(one: Tried) -> bool:
@@ -404,8 +416,11 @@ def _cheapest(sure: Sequence[Tried], measure: Measure) -> tuple[Tried, str]:
         known = [each for each in (found.over_slices, found.over_seeds) if each is not None] if found else []
         return one is most or (bool(known) and all(each.low <= 0 for each in known))
 
-    chosen = min((one for one in sure if is_alike(one)), key=lambda one: (one.memory_bytes or 0, one.value))
-    return chosen, "" if chosen is most else most.answer.name
+    alike = [one for one in sure if is_alike(one)]
+    chosen = min(alike, key=lambda one: (one.memory_bytes or 0, one.value))
+    reads = max(alike, key=lambda one: one.hits or 0.0)
+    is_better = (reads.hits or 0.0) - (chosen.hits or 0.0) > _A_POINT
+    return chosen, "" if chosen is most else most.answer.name, reads if is_better else None
 
 
 def drift(runs: Sequence[Result], measure: Measure) -> float | None:

@@ -31,13 +31,15 @@ _SCHEME, _HYBRID = "cooperation.name", "hybrid.scheme.name"
 _FIRST = '{ name = "cflru", window = "100%" }'
 ORDERS = {"clean first": _FIRST, "W-TinyLFU": "w-tinylfu", "S3-FIFO": "s3-fifo", "SIEVE": "sieve", "LRU": "lru"}
 """The orders of eviction that are answers, and their policies."""
+LISTS = {"lru": 8, "fifo": 8, "clock": 9, "sieve": 9, "cflru": 24, "pt-lru": 25, "lfu": 36}
+INDEXED = {"2q": 15.5, "lirs": 59, "arc": 22, "w-tinylfu": 9, "s3-fifo": 21.7}
+"""The bytes a slot of orders of eviction, ghosts included; the second ones have an index of 4 bytes a logical page."""
 _MOVED, _COSTS = "pages moved into the cache", "moves and drops by expected cost"
 _HOST, _DEVICE, _TWINS = "pages dirty in the host apart", "newer data taken from the buffer", "twins not written"
 _SIZED, _SPARE = "read and write cache sized by costs", "spare space sized by costs"
 _ALL, _SOON = "clean pages dropped", "pages dropped that would soon be evicted"
 _ALIKE, _SHARED = ("cdm", "cdm-removable", "move-in"), ("removable_weight", "rewrite_stream", "sole_copies_max")
 """The schemes whose parameters mean the same, and these: a scenario that gives them to one gives them to all."""
-_UNITS = {"a logical page": "pages", "a slot": "slots", "": ""}
 
 
 @dataclass(frozen=True)
@@ -74,22 +76,20 @@ class Answer:
         name = re.escape(self.settings[0][1])  # the same text for all that it refuses
         return re.sub(rf"(?<![\w-]){name}(?![\w-])", "it", refusal(scenario, self.on(scenario)))
 
-    @property
-    def declared(self) -> str:
-        """The memory that its scheme declares; empty where it declares none."""
-        named = (one for of in policies() for one in of.policies if one.name == self.settings[0][1])
-        return next((one.needs for one in named if one.needs), "")
-
     def memory_bytes(self, run: Result) -> int | None:
-        """Return the memory that its scheme declares on the device of a run; None where it declares none."""
-        count: Mapping[str, Any] = {
-            "pages": run.workload["logical_bytes"] // page_bytes(run.scenario),
-            "slots": getattr(run.metrics.cache, "capacity_pages", 0),
-            "": 1,
-        }
-        terms = [term.partition(" B") for term in self.declared.removeprefix("nothing").split(", ") if term]
-        total = sum(int(number) * count[_UNITS[each.strip()]] for number, _, each in terms)
-        return total if self.declared else None
+        """Return the memory of its scheme and of the order of eviction on the device of a run, if both tell it."""
+        pages, slots = (
+            run.workload["logical_bytes"] // page_bytes(run.scenario),
+            getattr(run.metrics.cache, "capacity_pages", 0),
+        )
+        count = {"a logical page": pages, "a slot": slots, "": 1}
+        named = (one for of in policies() for one in of.policies if one.name == self.settings[0][1])
+        declared = next((one.needs for one in named if one.needs), "")
+        terms = [term.partition(" B") for term in declared.removeprefix("nothing").split(", ") if term]
+        order = run.scenario.to_dict()["cache"]["policy"]["name"]
+        own = {**LISTS, **INDEXED}.get(order)
+        total = sum(int(number) * count[each.strip()] for number, _, each in terms)
+        return round(total + own * slots + 4 * pages * (order in INDEXED)) if declared and own else None
 
 
 def scheme_on(scenario: Scenario, scheme: str) -> tuple[str, str]:

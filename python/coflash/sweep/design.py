@@ -308,8 +308,7 @@ def _range(key: str, text: str) -> Range | None:
 def _quantity(key: str, text: str) -> tuple[Decimal, str, Decimal | None]:
     """Read a number: its value in the base unit, the base unit, and the grain of a range that ends there."""
     if text[-1].isdigit():
-        is_whole = text.lstrip("+-").replace("_", "").isdigit()
-        return Decimal(text), "", Decimal(1) if is_whole else None
+        return Decimal(text), "", Decimal(1) if text.lstrip("+-").replace("_", "").isdigit() else None
     try:
         (count, counted), (worth, _) = quantity(text), quantity("1" + text.lstrip("0123456789._ "))
     except CoflashError as error:

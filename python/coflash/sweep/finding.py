@@ -81,8 +81,7 @@ class Finding(ABC):
 
     def to_json(self, *measures: str) -> str:
         """Return the document as JSON, with the version of coflash."""
-        document = {"coflash": __version__, **self.document(*measures)}
-        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        return json.dumps({"coflash": __version__, **self.document(*measures)}, indent=2, ensure_ascii=False) + "\n"
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)

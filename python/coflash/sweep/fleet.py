@@ -101,11 +101,7 @@ class Fleet(Finding, Tabular):
     @cached_property
     def designs(self) -> list[dict[str, str]]:
         """The points of the design, without the volume, the first one as the baseline."""
-        found: list[dict[str, str]] = []
-        for point in self.sweep.points:
-            if (design := _design(point)) not in found:
-                found.append(design)
-        return found
+        return [dict(one) for one in dict.fromkeys(tuple(_design(point).items()) for point in self.sweep.points)]
 
     @property
     def larger(self) -> tuple[Volume, ...]:
@@ -153,10 +149,9 @@ class Fleet(Finding, Tabular):
         base, *others = self.by_volume(measure)
         both = [(of, of.keys() & base.keys()) for of in others]
         sums = [(sum(of[name] for name in names), sum(base[name] for name in names)) for of, names in both if names]
-        spreads = _spreads(self.designs[1:], self.saved(measure)[1:])
         return [
             one._replace(of_means=1 - of / whole if whole else None)
-            for one, (of, whole) in zip(spreads, sums, strict=False)
+            for one, (of, whole) in zip(_spreads(self.designs[1:], self.saved(measure)[1:]), sums, strict=False)
         ]
 
     def table(self, *measures: str) -> Table:
@@ -273,8 +268,7 @@ class Fleet(Finding, Tabular):
         from coflash.figures.fleet import draw  # slow to import
 
         measure, *_ = self.sweep.measures(*measures)
-        names = list(map(name_of, self.designs))
-        return draw(names, measure, self.by_volume(measure), self.saved(measure), form)
+        return draw(list(map(name_of, self.designs)), measure, self.by_volume(measure), self.saved(measure), form)
 
     def document(self, *measures: str) -> dict[str, Any]:
         """Return the fleet as plain data.
@@ -411,8 +405,7 @@ def _least_pages(base: Scenario, assignments: Sequence[Assignment]) -> int:
 def _problem(base: Scenario, pages: int, assignments: Sequence[Assignment]) -> str:
     """Return why not all points can have a device of this size; empty if they can."""
     sized = [(key, value) for key, value in _sized(pages).items()]
-    reasons = (refusal(base, (*sized, *assignment)) for assignment in assignments)
-    return next(filter(None, reasons), "")
+    return next(filter(None, (refusal(base, (*sized, *assignment)) for assignment in assignments)), "")
 
 
 def _needed_pages(
@@ -461,8 +454,7 @@ def _spreads(designs: Sequence[dict[str, str]], found: Sequence[dict[str, float]
             continue
         values = np.array(list(of.values()))
         draws = np.random.default_rng(0).integers(0, len(values), (_RESAMPLED, len(values)))
-        means = values[draws].mean(axis=1)
-        low, high = np.percentile(means, (2.5, 97.5))
+        low, high = np.percentile(values[draws].mean(axis=1), (2.5, 97.5))
         least, greatest = min(of, key=lambda name: of[name]), max(of, key=lambda name: of[name])
         percentiles = tuple(float(each) for each in np.percentile(values, _PERCENTILES))
         between = float(low), float(high)

@@ -59,8 +59,7 @@ class Frontier:
                 self._halve(columns, self.close)
         if self.best == math.inf:
             firsts = dict.fromkeys((self.firsts - 1) * at // _GRID for at in range(_GRID + 1))
-            seconds = self.columns[:: len(self.columns) // 2 or 1]
-            self.probe([(first, second) for first in firsts for second in seconds])
+            self.probe([(first, second) for first in firsts for second in self.columns[:: len(self.columns) // 2 or 1]])
 
     def refine(self, most: float) -> None:
         """Go on up to a number of pairs, then find the least first size beside the second one of the best pair."""
@@ -68,6 +67,12 @@ class Frontier:
         self.search()
         self.most = math.inf
         self._halve([pair[1] for pair, enough in self.known.items() if enough and self.cost(pair) == self.best], 0)
+
+    def look_below(self, column: int) -> None:
+        """Look at cheaper pairs of a column that others rule out, since there more is worse, and go on below these."""
+        dearest = self.dearest(column, self.close)
+        self.probe([(dearest * at // _GRID, column) for at in range(_GRID + 1) if dearest >= 0])
+        self._halve([column], 0)
 
     @property
     def left(self) -> float:
@@ -82,11 +87,9 @@ class Frontier:
 
     def _ends(self, column: int, close: float) -> Pair:
         """Return the first size below those of a column that may be the cheapest, and the one above them."""
-        low = max((one for (one, other), enough in self.known.items() if not enough and other >= column), default=-1)
-        high = min(
-            (one for (one, other), enough in self.known.items() if enough and other <= column), default=self.firsts
-        )
-        return low, min(high, self.dearest(column, close) + 1)
+        high = min([one for (one, other), enough in self.known.items() if enough and other <= column] or [self.firsts])
+        low = [one for (one, other), enough in self.known.items() if not enough and other >= column and one < high]
+        return max(low, default=-1), min(high, self.dearest(column, close) + 1)
 
     def _halve(self, columns: Sequence[int], close: float) -> None:
         while len(self.known) < self.most and (pairs := self._paying(columns, close)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from coflash._core import CoflashError
@@ -28,6 +29,8 @@ def traced(trace: Paths, folder: Path, requests: int | None, space: str | None) 
     try:
         wrote = generate(name, file, requests=count, space=within)
     except CoflashError as error:
+        with suppress(OSError):  # unless it was there, with files
+            folder.rmdir()
         raise CoflashError(f"{name}: no such file; as a workload: {error}") from None
     requests_made = counted(wrote["requests"], "request")
     return file, [say("generated", requests=requests_made, workload=name, space=within, file=file)]

@@ -87,8 +87,7 @@ def number(name: str) -> Number:
 
 def _numeric_keys() -> dict[str, Unit]:
     """Return the keys with a number in a scenario without any of its own, each with its unit."""
-    leaves = flat(Scenario.from_dict({}).to_dict())
-    found = {path: parsed(value) for path, value in leaves.items()}
+    found = {path: parsed(value) for path, value in flat(Scenario.from_dict({}).to_dict()).items()}
     return {path: pair[1] for path, pair in found.items() if pair is not None}
 
 
@@ -171,8 +170,13 @@ class Condition:
     measure: Measure = field(repr=False)
     """Its label and its unit."""
 
-    def excess(self, value: float | None) -> float:
-        """Return the violation of the bound by a value, as a share of the bound; at most 0 if it is within."""
+    def excess(self, value: float | None, *, is_worn: bool = True) -> float:
+        """Return the violation of the bound by a value, as a share of the bound; at most 0 if it is within.
+
+        Where nothing is worn, life has no number, and no end.
+        """
+        if value is None and not is_worn and self.measure.path.startswith("endurance."):
+            return -1.0
         return math.inf if value is None else self.sign * (value - self.bound) / (abs(self.bound) or 1.0)
 
     def value_at(self, excess: float) -> float:

@@ -79,8 +79,8 @@ class Grown:
         cached = min(cache / self.times, room) // page_bytes(drive) * page_bytes(drive)
         return fills.with_({"cache.size": f"{cached:.0f}B"}) if unit == "bytes" else fills
 
-    def written(self, trace: Paths, options: Options, folder: Path) -> Paths:
-        """Write the copies as a trace.
+    def written(self, trace: Paths, options: Options, file: Path) -> Path:
+        """Write the copies as a trace, unless they are there.
 
         They take turns of a few requests, each at another place of the trace: caches see all that is in use at a time,
         and pages that are written one after another are not the same page of each copy, which GC would find overwritten
@@ -88,6 +88,8 @@ class Grown:
         """
         import numpy as np
 
+        if file.exists():
+            return file
         one = {name: np.asarray(column) for name, column in head(trace, self.about.requests, options).to_dict().items()}
         slices = np.array_split(np.arange(self.about.requests), count := -(-self.about.requests // _TURN))
         turns = [(copy, at + copy * count // self.copies) for at in range(count) for copy in range(self.copies)]
@@ -98,6 +100,7 @@ class Grown:
         columns = {name: column[order] for name, column in one.items()}
         columns |= {"time_ns": np.cumsum(gaps) - gaps, "op": columns["op"].astype(object)}
         columns["offset_bytes"] += np.uint64(apart) * copies.astype(np.uint64)
-        folder.mkdir(parents=True, exist_ok=True)
-        Table(columns).write_parquet(file := folder / f"{self.copies}-copies.parquet")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        Table(columns).write_parquet(part := file.with_suffix(".part"))
+        part.replace(file)
         return file

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from coflash._core import REVISION, CoflashError
-from coflash.quantity import number_in
+from coflash.quantity import number_in, show
 from coflash.results.identity import nameless, own_key, reading
 from coflash.results.result import Result
 from coflash.results.store import Unstored, store_at
@@ -26,6 +26,7 @@ from coflash.sweep.finding import say
 from coflash.sweep.memory import needed_bytes
 from coflash.trace import Progress
 
+_SIZE = re.compile(r"\b\d{4,}[KMG]iB\b")
 Part = Callable[[Scenario], Scenario]
 """What runs of the drive of a scenario."""
 
@@ -152,8 +153,9 @@ class Point:
 
     @property
     def label(self) -> str:
-        """Its values in a line."""
-        return " ".join(f"{key}={value}" for key, value in self.values.items())
+        """Its values in a line, sizes in the unit that reads best."""
+        text = " ".join(f"{key}={value}" for key, value in self.values.items())
+        return _SIZE.sub(lambda found: show(*(number_in(found[0]) or (0.0, "bytes"))), text)
 
 
 @dataclass
@@ -168,8 +170,7 @@ class Pace:
 
     def seconds_left(self, todo: int) -> float | None:
         """Return the time that the others take, `todo` at least; None before the first run ends."""
-        left = max(todo, self.runs - self.ran)
-        return (time.monotonic() - self.begun) / self.ran * left if self.ran else None
+        return (time.monotonic() - self.begun) / self.ran * max(todo, self.runs - self.ran) if self.ran else None
 
 
 @dataclass(frozen=True)
@@ -253,8 +254,7 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
             raise
         # A panic of the core is not an Exception, and would end a worker.
         raise RuntimeError(f"the simulator failed: {error}") from error
-    found = [file["sha256"] for file in result.workload["inputs"]]
-    if found != [file.sha256 for file in job.inputs]:
+    if [file["sha256"] for file in result.workload["inputs"]] != [file.sha256 for file in job.inputs]:
         files = ", ".join(file.source for file in job.inputs)
         raise CoflashError(f"{files}: has changed since the sweep began: give the same command again")
     result = credited(result, local, [file.source for file in job.inputs])

@@ -83,6 +83,8 @@ class Watch:
         """Count runs of an earlier sweep."""
         self.from_before += runs
         self._pace.runs -= runs
+        if runs and not self._console.is_terminal:
+            self.say(say("there", count=runs, runs=self.runs))
         self._show()
 
     def outdated(self, runs: int) -> None:

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -59,6 +59,17 @@ class Question:
         with suppress(CoflashError):  # those of a host begin empty
             warm = warm.with_({"precondition.through_caches": True})
         return replace(self, scenario=warm)
+
+    @contextmanager
+    def asked(self, so_far: Callable[[], str]) -> Iterator[None]:
+        """Say what is known so far if it is stopped."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            with suppress(CoflashError):  # nothing is known
+                if self.console:
+                    self.console.print(so_far(), soft_wrap=True)
+            raise
 
     def point(self, settings: Assignment, seeds: int | Sequence[int] = 1) -> Point:
         """Return the point of some settings, with a run for each seed."""

@@ -31,9 +31,9 @@ from coflash.sweep.generated import traced
 from coflash.sweep.goal import CAPACITY, COST, MARGIN, Condition, apart, condition, goals, number
 from coflash.sweep.grown import Grown
 from coflash.sweep.memory import flash_bytes, page_bytes
-from coflash.sweep.plan import Point, refusal
+from coflash.sweep.plan import Point, digest, refusal
 from coflash.sweep.question import Question, estimates, folder_for
-from coflash.sweep.sized import EXPORTED, PRICES, ROUNDS, SMALLER, SPARE, Sized, Sizing, prices
+from coflash.sweep.sized import EXPORTED, PRICES, ROUNDS, SMALLER, SPARE, Sized, Sizing, priced, prices, uneven
 from coflash.trace import Paths, info
 
 DEVICE = "demo"
@@ -123,11 +123,13 @@ def size(
     if question.console and grown.how:
         question.console.print(*grown.how, soft_wrap=True)
     if grown.copies > 1:
-        trace, scenario = grown.written(trace, kept, store.path), scenario.with_({"workload.trace_options": None})
+        named = digest([*(file.sha256 for file in question.inputs), *kept.items(), grown.copies])
+        file = store.path / f"{grown.copies}-copies-{named}.parquet"
+        trace, scenario = grown.written(trace, kept, file), scenario.with_({"workload.trace_options": None})
         question = Question.of(scenario, trace, store, on, progress)
-    return _Sizer(replace(question, part=grown.part), grown, bounds, cost, axes_of(over or {}), seeds).run(
-        [*made, *grown.how]
-    )
+    sizer = _Sizer(replace(question, part=grown.part), grown, bounds, cost, axes_of(over or {}), seeds)
+    with question.asked(sizer.so_far):
+        return sizer.run([*made, *grown.how])
 
 
 class _Sizer:
@@ -167,6 +169,8 @@ class _Sizer:
             made += [f"{at * page}B" for at in takewhile(lambda at: at <= most, pages)]
         self.grid = say("given caches" if self.cache in given else "of pages")
         self.sizes = self._ordered(self.cache, given.get(self.cache, made))
+        if (reason := refusal(self.base, ((self.cache, self.sizes[-1]),))).startswith(_CACHE):
+            raise CoflashError(reason)
         # No cache; of flash before disks the most.
         self.plain = "0B" if self.cache == _CACHE else self.sizes[-1]
         self.axes = [axis for axis in axes if axis.key not in (self.cache, SPARE)]
@@ -214,7 +218,9 @@ class _Sizer:
         }
         ends = ("more",) if self.refused else ("less", "more")
         known = (self._later(best), steps, ends, variants, explained, self.prices)
-        drive = (self.grown.times, self.base.core.sizes()[0])
+        channels = counted(self.base.to_dict()["flash"]["channels"], "channel")
+        more = say("keep up") if self.base.name == DEVICE and self.base.replay_mode == "open" else ""
+        drive = (self.grown.times, (f"{counted(self.base.core.sizes()[0], 'die')} on {channels}", more))
         return Sizing(self.question.store.path, self.goals, how, best, tried, devices, *known, *drive).write()
 
     def _later(self, best: Sized) -> tuple[Sized, ...]:
@@ -286,8 +292,11 @@ class _Sizer:
             raise CoflashError(f"size: no device could be made for this trace: {self.problem}")
         if winner := self._under_another(search) or winner:
             winner.refine(_PAIRS)
-        left = winner.left if winner else 0.0
-        parts = [say("bisected")]
+        parts, left = [say("bisected")], winner.left if winner else 0.0
+        if winner and uneven([*self.tried.values()], self.goals):
+            for column in {self.spares.index(self._ranked()[0].spare), len(self.spares) - 1}:
+                winner.look_below(column)
+            parts, left = [*parts, say("looked below")], 0.0
         parts += [say("schemes", tried=counted(len(self.others), "other scheme"))] if self.others else []
         parts += [say("left", left=left)] if left >= _CLOSE else []
         if self.refused:
@@ -350,11 +359,21 @@ class _Sizer:
 
     def _confirmed(self) -> Sized:
         """Return the cheapest device that meets the goals with all seeds; without one the nearest to them."""
-        for one in sorted(self.tried.values(), key=lambda one: one.cost):
+        nearest, *_ = ranked = self._ranked()
+        for one in ranked:
             if one.is_met and (again := self._ran([one.place], self.seeds)[0]) is not None and again.is_met:
                 return again
-        nearest = min(self.tried.values(), key=lambda one: sum(max(each, 0) for each in one.excess))
         return self._ran([nearest.place], self.seeds)[0] or nearest
+
+    def _ranked(self) -> list[Sized]:
+        """Return the devices that were tried, those that break the goals the least first, and the cheapest of them."""
+        return sorted(self.tried.values(), key=lambda one: (one.far, one.cost))
+
+    def so_far(self) -> str:
+        """Say which device is the best so far, with the first seed."""
+        best, tried = next(iter(self._ranked()), None), counted(len(self.tried), "device")
+        name = "nothing tried" if best is None else "best so far" if best.is_met else "none so far"
+        return say(name, device=f"{best} ({priced(best.cost if best else 0)})", tried=tried)
 
     def _named(self, places: Mapping[str, tuple[str, Assignment]]) -> dict[str, Sized]:
         """Run devices by name, with all seeds of the answer; those that cannot be made are left out."""
@@ -402,9 +421,9 @@ class _Sizer:
     def _sized(self, point: Point, runs: tuple[Result, ...]) -> Sized:
         scenario = self.base.set([*point.values.items()])  # of the whole drive, of which a part may have run
         bounded = estimates(self.goals, [[run.metrics] for run in runs], scenario)
-        excess = [goal.excess(one.mean) for goal, one in zip(self.goals, bounded, strict=True)]
-        cost = self.cost.value([runs[0].metrics], scenario) or 0.0
-        one = Sized(point, runs, cost, tuple(bounded), tuple(excess))
+        is_worn = any(WAF_HOST.read(run.metrics) for run in runs)
+        excess = [goal.excess(one.mean, is_worn=is_worn) for goal, one in zip(self.goals, bounded, strict=True)]
+        one = Sized(point, runs, self.cost.value([runs[0].metrics], scenario) or 0.0, tuple(bounded), tuple(excess))
         self.tried.setdefault(one.place, one)
         return one
 

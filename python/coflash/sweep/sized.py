@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 from coflash.measures.measure import MEASURES, WAF_HOST, Measure
-from coflash.quantity import counted, parsed, show
+from coflash.quantity import parsed, show
 from coflash.results.assumptions import assumptions_of
 from coflash.results.estimate import Estimate
+from coflash.results.notes import checks
 from coflash.results.result import Result
 from coflash.results.subject import Subject
 from coflash.results.why import LATTICES, TIERS, Why
@@ -30,7 +32,7 @@ _PRICED, _PER_CELL = "November 2026", {"slc": 3, "mlc": 1.5, "tlc": 1, "qlc": 0.
 """The month of the prices, and the price of flash by its cell as a multiple of that of TLC: a cell costs the same."""
 ROUNDS, _STEADY = 4, 0.05
 """The rounds of the trace over which an answer is checked, and the change of a number that is still steady."""
-_BEHIND = 0.05
+_BEHIND, _FAR = 0.05, 1e9
 """The share of a run by which a device is behind that does not keep up."""
 SMALLER = ("gc.low_mark", "flash.channels", "flash.chips_per_channel", "flash.dies_per_chip", "flash.planes_per_die")
 """The keys that are 1 in the smallest device."""
@@ -55,10 +57,20 @@ class Sized:
         return max(self.excess) <= 0
 
     @property
+    def far(self) -> float:
+        """The sum of the violations; a number that no run has is far beyond any bound."""
+        return sum(min(max(one, 0.0), _FAR) for one in self.excess)
+
+    @property
     def place(self) -> tuple[str, Assignment]:
         """Its cache, and its other values."""
         (_, cache), *rest = self.point.values.items()
         return cache, tuple(rest)
+
+    def number(self, place: int) -> float:
+        """Return the number that a goal bounds; not a number if there is none."""
+        mean = self.bounded[place].mean
+        return math.nan if mean is None else mean
 
     @property
     def spare(self) -> str:
@@ -104,8 +116,8 @@ class Sizing(Kept):
     """The prices."""
     times: float
     """The bytes of the drive for which one of the devices stands."""
-    dies: int
-    """The dies of the drive."""
+    parts: tuple[str, str]
+    """The dies and the channels of the drive, and how the channels follow from the trace, if they do."""
 
     @property
     def scenario(self) -> Scenario:
@@ -136,13 +148,13 @@ class Sizing(Kept):
 
     def _ends(self, place: int) -> Sequence[float]:
         """Return the number that a goal bounds over one round of the trace and over several, as far as known."""
-        ends = [one.bounded[place].mean for one in self.later] or [None, None]
-        return [math.nan if one is None else one for one in ends]
+        return [one.number(place) for one in self.later] or [math.nan, math.nan]
 
     @property
     def _drifts(self) -> list[tuple[Condition, Sequence[float]]]:
         """The goals whose numbers change over several rounds, or may, with both numbers."""
         pairs = [(goal, self._ends(place)) for place, goal in enumerate(self.goals)]
+        pairs = [(goal, ends) for goal, ends in pairs if not self.later or not all(map(math.isnan, ends))]
         return [(goal, ends) for goal, ends in pairs if not abs(ends[1] - ends[0]) <= _STEADY * abs(ends[0])]
 
     @property
@@ -152,6 +164,11 @@ class Sizing(Kept):
         return say("rounds", rounds=rounds) if self._drifts else ""
 
     @property
+    def nothing(self) -> str:
+        """Where the numbers of the answer tell nothing; else empty."""
+        return next((text for run in self.answer.runs for text in checks(run.document)), "")
+
+    @property
     def sentences(self) -> tuple[str, str, str, str]:
         """The answer, what binds and why, what the answer rests on, and what the numbers do not tell."""
         answer = say(
@@ -159,13 +176,14 @@ class Sizing(Kept):
             device=f"{self.answer} ({priced(self.answer.cost)})",
             tried=self.tried,
             goals=" and ".join(goal.text for goal in self.goals),
-            numbers="; ".join(map(self._judged, range(len(self.goals)))),
+            numbers="".join(["; ".join(map(self._judged, range(len(self.goals)))), *self._remarks()]),
         )
         changes = [say("rounds change", goal=goal, ends=ends, unit=goal.measure.unit) for goal, ends in self._drifts]
         unsure = say("unsure answer", rounds=ROUNDS, changes="; ".join(changes), longer=self.longer) if changes else ""
         loop = "open loop" if self.scenario.replay_mode == "open" else "closed loop"
         history = "history of a tier" if self.answer.is_tier else "history of a trace"
         limits = say_limits(self.scenario, say(loop), say(history), say("seeds"))
+        unsure = unsure or (say("tells nothing", nothing=self.nothing) if self.nothing else "")
         answer = unsure + answer if unsure else answer[0].upper() + answer[1:]
         return answer, f"{'; '.join(self._reasons())}.", self._rests(), limits
 
@@ -183,10 +201,21 @@ class Sizing(Kept):
     def _judged(self, place: int) -> str:
         """Say the number that a goal bounds, how sure it is, and how far it is from its bound."""
         goal, seeds, excess = self.goals[place], self.answer.bounded[place], self.answer.excess[place]
+        if seeds.mean is None:
+            return goal.measure.label + say("no number" if excess > 0 else "not worn")
         more = "" if math.isnan(self._ends(place)[1]) else say("over rounds", rounds=ROUNDS)
         more += say("same seeds") if seeds.runs > 1 and (seeds.half_width or 0.0) <= seeds.rounding else ""
         room = say("room within its interval" if self._is_near(place) else "room", by=-excess) if excess <= 0 else ""
         return f"{goal.measure.label} {say_bounded(goal, self._number(place), excess, more)}{room}"
+
+    def _remarks(self) -> Iterator[str]:
+        """Say which devices cannot be judged, how many break the goals as the answer does, and where more is worse."""
+        for place, goal in enumerate(self.goals):
+            if count := sum(math.isinf(one.excess[place]) for one in self.devices):
+                yield say("set aside", count=count, label=goal.measure.label)
+        if (alike := sum(one.far == self.answer.far > 0 for one in self.devices)) > 1:
+            yield say("alike", count=alike)
+        yield uneven(self.devices, self.goals)
 
     def _rests(self) -> str:
         """Say what the answer rests on."""
@@ -194,7 +223,7 @@ class Sizing(Kept):
         rating = next(iter(assumptions_of(run.document, "endurance").values()), "–")
         capacity, cell = show(run.workload["logical_bytes"] * self.times, "bytes"), flash["cell"].upper()
         end = "." if self.cost != prices(self.scenario) else say("prices", month=_PRICED)
-        dies = counted(self.dies, "die")
+        dies, end = self.parts[0], end + self.parts[1]
         return say("rests", capacity=capacity, dies=dies, cell=cell, rating=rating, cost=self.cost, end=end)
 
     def _reasons(self) -> list[str]:
@@ -227,7 +256,7 @@ class Sizing(Kept):
         judged = [(goal, one.bounded[self.goals.index(goal)].mean) for goal in broken or [self.goals[place]]]
         values = " and ".join(
             (say("breaks", goal=goal.text) if broken else say("gives"))
-            + show(value, goal.measure.unit, bound if goal.measure.unit == "ns" else None)
+            + show(value, goal.measure.unit, bound if goal.measure.unit == "ns" else None).replace("–", say("no wear"))
             for goal, value in judged
         )
         price = f"{priced(abs(by))} {'more' if by >= 0 else 'less'}"
@@ -236,7 +265,9 @@ class Sizing(Kept):
     @property
     def _explained(self) -> Measure:
         """The measure that the reasons are of: that of the goal that binds, or else of the first one."""
-        return MEASURES.get((self.binding or self.goals[0]).measure.path, WAF_HOST)
+        goal = self.binding or self.goals[0]
+        is_known = self.answer.bounded[self.goals.index(goal)].mean is not None
+        return MEASURES.get(goal.measure.path if is_known else "", WAF_HOST)
 
     @property
     def _cache_of_schemes(self) -> str:
@@ -263,7 +294,8 @@ class Sizing(Kept):
 
     def _search(self) -> dict[str, Any] | None:
         """Return the devices as a search for the least cost, with the number of the goal that binds, if any."""
-        bound = next((one for one in [self.binding, *self.goals] if one and one.measure.path != COST), None)
+        known = {goal for goal, one in zip(self.goals, self.answer.bounded, strict=True) if one.mean is not None}
+        bound = next((one for one in [self.binding, *self.goals] if one in known and one.measure.path != COST), None)
         if bound is None:
             return None
         place, path = self.goals.index(bound), bound.measure.path
@@ -300,13 +332,28 @@ class Sizing(Kept):
         return {
             "goals": [goal.text for goal in self.goals],
             "met": self.answer.is_met,
-            "sure": not self.longer and not any(map(self._is_near, range(len(self.goals)))),
+            "sure": not self.longer and not self.nothing and not any(map(self._is_near, range(len(self.goals)))),
             "binding": self.binding and self.binding.text,
             "how": self.how,
             "devices": {name: device(one) for name, one in {"answer": self.answer, **self.steps}.items()},
             "why": {path: [why.document() for why in whys] for path, whys in self.whys.items()},
             "sentences": self.sentences,
         }
+
+
+def uneven(devices: Sequence[Sized], goals: Sequence[Condition]) -> str:
+    """Say where one with more cache broke a goal by the most more than one with less; empty if none did."""
+    found = {
+        more.excess[at] - less.excess[at]: say(
+            "uneven", goal=goal, devices=(less, more), ends=ends, unit=goal.measure.unit
+        )
+        for less, more in permutations(devices, 2)
+        if less.place[1] == more.place[1] and (parsed(less.place[0]) or ()) < (parsed(more.place[0]) or ())
+        for at, goal in enumerate(goals)
+        if goal.measure.path in MEASURES and more.excess[at] > 0
+        if goal.sign * ((ends := (less.number(at), more.number(at)))[1] - ends[0]) > _STEADY * abs(ends[0])
+    }
+    return found[max(found)] if found else ""
 
 
 def prices(scenario: Scenario) -> str:

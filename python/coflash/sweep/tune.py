@@ -118,10 +118,9 @@ class Tuning(Kept):
 
         def row(trial: Trial) -> list[str]:
             pairs = zip(self.goals, trial.objectives, strict=True)
-            objectives = [show_estimate(one, goal.measure.unit) for goal, one in pairs]
             broken = zip(self.bounds, trial.excess, strict=True)
             bounded = [say_bounded(bound, Estimate(bound.value_at(by), None, 1), by) for bound, by in broken]
-            return [*trial.values.values(), *objectives, *bounded]
+            return [*trial.values.values(), *[show_estimate(one, goal.measure.unit) for goal, one in pairs], *bounded]
 
         heads = [*self.best.values, *(goal.measure.label for goal in self.goals), *self.subject_to]
         return [TextTable.of(heads, map(row, self._shown), "l" * len(self.best.values) + "r")]
@@ -285,19 +284,20 @@ class Search:
 
     def _work(self, study: optuna.Study, todo: int, opened: Engine, watch: Watch) -> None:
         store, told = self._question.store, 0
-        for outcome in work(self._jobs(study, todo, watch), opened, store, watch, ahead=False):
-            trial = self._open[outcome.job.key].pop()
-            trial.left -= 1
-            if outcome.failure is not None:
-                trial.reason = trial.reason or outcome.failure.error
-            if trial.left:
-                continue
-            self._tell(study, trial, store)
-            told += 1
-            # The course, for a live report. After many trials it is written less often: one more changes little.
-            if told % (1 + told // 50) == 0:
-                with suppress(CoflashError):  # while no trial has a value
-                    self._tuning(study, store.path).write()
+        with self._question.asked(lambda: str(self._tuning(study, store.path))):
+            for outcome in work(self._jobs(study, todo, watch), opened, store, watch, ahead=False):
+                trial = self._open[outcome.job.key].pop()
+                trial.left -= 1
+                if outcome.failure is not None:
+                    trial.reason = trial.reason or outcome.failure.error
+                if trial.left:
+                    continue
+                self._tell(study, trial, store)
+                told += 1
+                # The course, for a live report. After many trials it is written less often: one more changes little.
+                if told % (1 + told // 50) == 0:
+                    with suppress(CoflashError):  # while no trial has a value
+                        self._tuning(study, store.path).write()
 
     def _jobs(self, study: optuna.Study, todo: int, watch: Watch) -> Iterator[Job]:
         number, again = self._trials - todo, 0

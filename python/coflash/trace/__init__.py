@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from coflash import _core
 from coflash._core import CoflashError
 from coflash.files.atomic_write import check_file, write_file
+from coflash.files.digest import awaited
 from coflash.files.kinds import LIKE, LIKE_HEAD, TRACE
 from coflash.lookup import no_such
 from coflash.policies import policies
@@ -83,7 +84,8 @@ def info(
     """
     # Both are texts, even if they look like numbers.
     what = {"page": toml_value(page), "sample": toml_value(str(sample)), "trims": toml_value(trims)}
-    return TraceInfo(_core.trace_info(paths(trace), settings_of(options), what, progress))
+    files, how = paths(trace), settings_of(options)
+    return TraceInfo(awaited(files, lambda: _core.trace_info(files, how, what, progress)))
 
 
 def miss_ratio_curves(
@@ -125,7 +127,8 @@ def miss_ratio_curves(
     in_text = [f"{size}B" if isinstance(size, int) else size for size in sizes]
     what = {"policies": list(policies), "sizes": in_text, "page": page, "sample": str(sample)}
     settings = {key: toml_value(value) for key, value in what.items()}
-    return MissRatioCurves(_core.miss_ratio_curves(paths(trace), settings_of(options), settings, progress))
+    files, how = paths(trace), settings_of(options)
+    return MissRatioCurves(awaited(files, lambda: _core.miss_ratio_curves(files, how, settings, progress)))
 
 
 def miss_ratio(
@@ -135,8 +138,7 @@ def miss_ratio(
 
     See [`miss_ratio_curves`][coflash.trace.miss_ratio_curves].
     """
-    curves = miss_ratio_curves(trace, [policy], options, sizes=[size], page=page, sample="exact")
-    return curves.miss_ratio[policy][0]
+    return miss_ratio_curves(trace, [policy], options, sizes=[size], page=page, sample="exact").miss_ratio[policy][0]
 
 
 def cache_hits(keys: ArrayLike, policy: str, slots: int) -> NDArray[np.bool_]:
@@ -175,7 +177,7 @@ def head(trace: Paths, count: int = 10, options: Options = _NO_OPTIONS) -> Table
     """
     if count < 0:
         raise CoflashError(f"head: a count of {count} was given; 0 or more is allowed")
-    columns = _core.trace_head(paths(trace), settings_of(options), count)
+    columns = awaited(files := paths(trace), lambda: _core.trace_head(files, settings_of(options), count))
     import numpy as np
 
     return Table({name: np.asarray(column) for name, column in columns.items()})
@@ -296,8 +298,7 @@ def remap(
         options: How to read the trace.
         progress: Called as for [`run`][coflash.run].
     """
-    steps = {"remap.to": to, "remap.page": page, "remap.size": size}
-    return _rewrite(trace, out, steps, format, options, progress)
+    return _rewrite(trace, out, {"remap.to": to, "remap.page": page, "remap.size": size}, format, options, progress)
 
 
 def generate(
@@ -382,13 +383,13 @@ def like(
     given = paths(trace)
     if out is not None:
         check_file(FilePath(out), LIKE if os.fspath(out).endswith(".toml") else TRACE, given)
-    likeness = _core.trace_like(given, settings_of(options), page, requests, seed, progress)
+    how = settings_of(options)
+    likeness = awaited(given, lambda: _core.trace_like(given, how, page, requests, seed, progress))
     found = likeness.to_dict()
     if out is not None and os.fspath(out).endswith(".toml"):
         write_file(FilePath(out), LIKE_HEAD + likeness.to_toml(seed))
     elif out is not None:
-        fitted = likeness.generated(seed)
-        found["written"] = fitted.write(os.fspath(out), format, progress)
+        found["written"] = likeness.generated(seed).write(os.fspath(out), format, progress)
     return found
 
 
@@ -446,7 +447,7 @@ def _rewrite(
     how, what = settings_of(options), settings_of(steps)
     given = paths(trace)
     check_file(FilePath(out), TRACE, given)
-    return _core.trace_rewrite(given, how, what, os.fspath(out), format, progress)
+    return awaited(given, lambda: _core.trace_rewrite(given, how, what, os.fspath(out), format, progress))
 
 
 def _read_by(workload: str | os.PathLike[str] | Scenario) -> list[str]:

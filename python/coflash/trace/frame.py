@@ -44,8 +44,7 @@ def is_frame(given: object) -> bool:
 def _computes(given: Any) -> Any:
     """Return the method that computes a lazy frame of polars or Dask; None for another object."""
     lazy = (("collect", "collect_schema"), ("compute", "dask"))
-    found = (getattr(given, name) for name, mark in lazy if hasattr(given, name) and hasattr(given, mark))
-    return next(found, None)
+    return next((getattr(given, name) for name, mark in lazy if hasattr(given, name) and hasattr(given, mark)), None)
 
 
 def columns_of(frame: Any) -> list[str]:

@@ -127,8 +127,7 @@ def split(
         old = {file: one for file, one in old.items() if file not in damaged}
 
     def written(new: Path, within: str = "") -> dict[str, Any]:
-        settings = settings_of(options)
-        devices, remarks = _core.trace_split(here, settings, str(new), workers, progress)
+        devices, remarks = _core.trace_split(here, settings_of(options), str(new), workers, progress)
         with ThreadPoolExecutor(workers) as pool:
             volumes = list(pool.map(partial(_of_new, new, tuple(remarks)), devices))
         listing = [{**asdict(one), "file": within + one.file} for one in volumes]
@@ -175,8 +174,7 @@ def _damaged(place: str, document: Mapping[str, Any]) -> set[str]:
 
     def is_whole(one: Mapping[str, Any]) -> bool:
         file = Path(place) / one["file"]
-        is_there = file.is_file() and file.stat().st_size == one["bytes"]
-        return is_there and digest_of(str(file)) == str(one["sha256"])
+        return file.is_file() and file.stat().st_size == one["bytes"] and digest_of(str(file)) == str(one["sha256"])
 
     with ThreadPoolExecutor() as pool:
         return {one["file"] for one, whole in zip(volumes, pool.map(is_whole, volumes), strict=True) if not whole}

@@ -86,7 +86,7 @@ class Scale:
     axes: tuple[str, ...]
     """The conditions; all where none is named."""
     seeds: int
-    """Those of all runs but traces, the factorial with the smaller and the larger cache, and the drop by reads."""
+    """Those of all runs but traces."""
 
 
 SCALES = {
@@ -217,10 +217,7 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
     cases, slow = _cases(SOME, FEW), _cases((NONE, OVERWRITES, COST), (LRU, FIRST, TINY))
     for name, device in conditions.items():
         found.append(Experiment(f"axis {name}", name, device, slow if name in (LARGER, *DRIVES) else cases))
-    once = [f"device {skew} {size}" for skew in SKEWS for size in CACHES if size != CACHE]
-    found = [
-        one if one.name in once or one.name.startswith("drop") else replace(one, seeds=scale.seeds) for one in found
-    ]
+    found = [replace(one, seeds=scale.seeds) for one in found]
     for trace in (str(find_trace()), *traces) if not scale.axes else traces:
         name = f"{Path(trace).name.partition('.')[0]} (trace)"
         found.append(Experiment(f"axis {name}", name, _for_trace(trace), slow, (trace,)))

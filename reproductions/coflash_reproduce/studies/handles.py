@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from coflash.results.why import shapley
 from coflash_reproduce.declare import study
 from coflash_reproduce.paper import Case, Experiment, Run
-from coflash_reproduce.warp.streams import NONE, OWN, QUIET, SHARED, trace
+from coflash_reproduce.warp.streams import NONE, OWN, QUIET, SEED, SHARED, trace
 from coflash_reproduce.warp.workloads import PERSISTENTLY, drive, placement
 
-HANDLES = 3
+HANDLES, DRIVE = 3, -1
+"""The handles, and what stands for all of them in the table of what they are charged."""
 NOISES = (QUIET, "zipf 1.2", "zipf 2.2", "zoned")
 """The overwriting stream, from none to the one that makes most garbage."""
 KEPT, BROKEN = "isolation kept", "copies to the writer"
@@ -30,16 +32,19 @@ PARTS = {CDM: (CDM,), SGC: (HGC, DGC)}
 HANDLED = "handles"
 FILLS = 6
 UNSTEADY_TOO = "the streams that WARP's jobs write fill an empty drive, and are counted as a whole"
-SCALES = {"quick": 256, "full": 64}
+SCALES = {"quick": (256, 1), "full": (64, 3)}
+"""How much smaller the drive is, and how often the places of the requests are drawn: a case's place is the seed."""
 
 
 def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
     """Return the noises under both kinds of copies, and CDM and ShadowGC above the handles."""
-    divisor = SCALES[scale_name]
+    divisor, drawings = SCALES[scale_name]
 
-    def of(workload: str, handles: str, name: str, cases: tuple[Case, ...]) -> Experiment:
-        written = trace(workload, handles, divisor, FILLS, logged=False)
-        return Experiment(name, f"{workload}, {handles}", drive(divisor), cases, (written,))
+    def of(workload: str, handles: str, name: str, cases: tuple[Case, ...]) -> Iterator[Experiment]:
+        for seed in range(SEED, SEED + drawings):
+            written = trace(workload, handles, divisor, FILLS, logged=False, seed=seed)
+            drawn = tuple(replace(case, at=seed) for case in cases)
+            yield Experiment(name, f"{workload}, {handles}", drive(divisor), drawn, (written,))
 
     kept = placement(PERSISTENTLY) | {"handles": HANDLES}
     copies = tuple(
@@ -57,8 +62,9 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
             for line in (GGC, HGC, DGC, SGC)
         ),
     )
-    noisy = tuple(of(noise, OWN, f"noise-{noise}", copies) for noise in NOISES)
-    return noisy + tuple(of(on, side, f"above-{on}-{side}", above) for on in ABOVE for side in SIDES)
+    noisy = (of(noise, OWN, f"noise-{noise}", copies) for noise in NOISES)
+    both = (of(on, side, f"above-{on}-{side}", above) for on in ABOVE for side in SIDES)
+    return tuple(one for those in (*noisy, *both) for one in those)
 
 
 def waf_of(run: Run, handle: int) -> float:

@@ -38,6 +38,8 @@ _ZIPF_RANKS = 10_000_000
 """The most ranks of which fio sums the probabilities."""
 _SEQUENTIAL = 32
 """Pages of a request of the sequential stream."""
+SEED = 39
+"""The seed of the places."""
 _TOGETHER = 100_000
 """Requests that are formatted at once: a tenth of the time of `numpy.savetxt`."""
 Numbers = NDArray[Any]
@@ -122,10 +124,10 @@ def _over(workload: str, random: np.random.Generator, count: int, places: int) -
 
 
 def requests(
-    workload: str, handles: str, scale: int, fills: float, logged: bool = True, over_beside: float = 1.0
+    workload: str, handles: str, scale: int, fills: float, logged: bool = True, over_beside: float = 1, seed: int = SEED
 ) -> Iterator[Numbers]:
     """Yield tables of page, pages and handle, in the order of the requests; the device is 1 / scale of the drive's."""
-    random, exported = np.random.default_rng(39), PAGES * TIMES_LARGER.get(handles, 1) // scale
+    random, exported = np.random.default_rng(seed), PAGES * TIMES_LARGER.get(handles, 1) // scale
     front = exported * 9 // 10 // _SEQUENTIAL * _SEQUENTIAL
     at, owed = 0, np.zeros(3)
     for written in mix(workload, handles, fills, logged, over_beside):
@@ -143,16 +145,19 @@ def requests(
         yield np.column_stack([np.concatenate(places), sizes, handle])[np.argsort(times, kind="stable")]
 
 
-def trace(workload: str, handles: str, scale: int, fills: float, logged: bool = True, over_beside: float = 1.0) -> str:
+def trace(
+    workload: str, handles: str, scale: int, fills: float, logged: bool = True, over_beside: float = 1, seed: int = SEED
+) -> str:
     """Write the requests as a trace, unless it is there; return its path."""
     marks = ("" if logged else "-written") + ("" if over_beside == 1 else f"-{over_beside:g}")
+    marks += "" if seed == SEED else f"-seed-{seed}"
     name = f"{workload.replace(' ', '-')}-{handles}-{scale}-{fills:g}{marks}.csv"
-    return _written(name, lambda: requests(workload, handles, scale, fills, logged, over_beside))
+    return _written(name, lambda: requests(workload, handles, scale, fills, logged, over_beside, seed))
 
 
 def passes(pages: int, count: int) -> str:
     """Write a trace of random writes that meet each page once a pass, as fio's do with a map; return its path."""
-    random = np.random.default_rng(39)
+    random = np.random.default_rng(SEED)
     orders = (random.permutation(pages) for _ in range(count))
     tables = (np.column_stack([order, np.ones(pages, int), np.zeros(pages, int)]) for order in orders)
     return _written(f"passes-{pages}-{count}.csv", lambda: tables)

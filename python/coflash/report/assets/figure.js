@@ -23,6 +23,7 @@
  * @property {string} label
  * @property {Unit} [unit]
  * @property {boolean} [log]
+ * @property {number[]} [labelled] Of a logarithmic one the multiples of a power of ten that have a label; without a word 1 alone.
  * @property {boolean} [zero] Whether it begins at zero.
  * @property {boolean} [nice] Whether its ends are made round.
  * @property {{ at: number; text: string }[]} [ticks]
@@ -147,7 +148,7 @@ function specOf(chart, rows, width, height, legend, title) {
 }
 
 /** The encoding of an axis: a tick has its unit. @type {(axis: Axis) => object} */
-function channelOf({ label, unit = "", log = false, zero = true, nice = true, most, ticks, labels = data.charts.labels[unit], grid }) {
+function channelOf({ label, unit = "", log = false, zero = true, nice = true, most, ticks, labelled = [1], labels = data.charts.labels[unit], grid }) {
   if (ticks) {
     const places = ticks.map(({ at }) => at);
     const [low, high] = [Math.min(...places), Math.max(...places)];
@@ -157,13 +158,12 @@ function channelOf({ label, unit = "", log = false, zero = true, nice = true, mo
       axis: { values: places, labelExpr: `${JSON.stringify(ticks.map(({ text }) => text))}[indexof(${JSON.stringify(places)}, datum.value)]` },
     };
   }
-  // Of ten ticks within a power of ten the first one has a label.
-  const power = "log(datum.value) / LN10";
+  const multiple = "round(1e6 * datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9))) / 1e6";
   const counted = COUNTED.has(unit) && !label.includes(unit) ? unit : "";
   return {
     type: "quantitative", title: (label ? [label, counted && `(${counted})`] : [counted]).filter(Boolean).join(" ") || null,
     scale: { type: log ? "log" : "linear", nice, domainMax: most, ...(log ? {} : { zero }) },
-    axis: { labelExpr: log ? `abs(${power} - round(${power})) < 1e-6 ? ${labels} : ''` : labels, tickCount: 5, grid, ...(most ? { labelFlush: FLUSH } : {}) },
+    axis: { labelExpr: log ? `indexof(${JSON.stringify(labelled)}, ${multiple}) >= 0 ? ${labels} : ''` : labels, tickCount: 5, grid, ...(most ? { labelFlush: FLUSH } : {}) },
   };
 }
 
