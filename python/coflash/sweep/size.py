@@ -169,7 +169,7 @@ class _Sizer:
             made += [f"{at * page}B" for at in takewhile(lambda at: at <= most, pages)]
         self.grid = say("given caches" if self.cache in given else "of pages")
         self.sizes = self._ordered(self.cache, given.get(self.cache, made))
-        if (reason := refusal(self.base, ((self.cache, self.sizes[-1]),))).startswith(_CACHE):
+        if (reason := refusal(self.base, ((self.cache, self.sizes[-1]),))).startswith(_CACHE) and _CACHE in given:
             raise CoflashError(reason)
         # No cache; of flash before disks the most.
         self.plain = "0B" if self.cache == _CACHE else self.sizes[-1]
