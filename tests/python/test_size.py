@@ -454,3 +454,12 @@ def test_channels_of_the_answer_are_told(trace: Path, tmp_path: Path) -> None:
     assert found.sentences[2].endswith("a goal without times may take others.")
     with pytest.raises(CoflashError, match=r"^cache\.size: 17MiB is 4352 pages, more than "):
         coflash.size(trace, "waf_host<9", drive=DRIVE, over=over | {"cache.size": "17MiB"}, out=tmp_path, seeds=1)
+
+
+def test_a_drive_that_takes_no_cache_is_sized_without_one_and_the_answer_says_why(trace: Path, tmp_path: Path) -> None:
+    drive = DRIVE.with_({"ftl.indirection_unit": "8KiB", "cache.size": "0B"})
+    over = {"ftl.spare.share": "28%,40%", "cooperation": ["none"]}
+    found = coflash.size(trace, "waf_host<99", drive=drive, over=over, out=tmp_path, seeds=1)
+    first, second = found.sentences[:2]
+    assert first.startswith("No cache, 28% spare space") and "(no cache, since cache.size: " in first
+    assert "with no of cache" not in second

@@ -243,7 +243,7 @@ class Sizing(Kept):
                 parts.append(say("end of spare", end=end, spare=self.answer.spare, key=SPARE, values=values))
         reasons = [self._reason(why, bound) for why in self.whys[self._explained.path]]
         if "none" in self.variants and not self.answer.is_tier and self.answer.place[0] == "0B" and reasons:
-            reasons[0] = f"with {self._cache_of_schemes} of cache, {reasons[0]}"
+            reasons[0] = f"with {self._cache_of_schemes} of cache, {reasons[0]}".removeprefix("with no of cache, ")
         return [*parts, *reasons]
 
     def _broken(self, device: Sized) -> list[Condition]:
