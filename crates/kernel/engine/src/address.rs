@@ -111,12 +111,6 @@ impl AddressMap {
         self.page_bytes
     }
 
-    /// Whether a page begins at a byte of the workload.
-    #[inline(always)]
-    pub(crate) fn begins_page(&self, byte: u64) -> bool {
-        self.page_shift.map_or_else(|| byte % self.page_bytes, |_| byte & (self.page_bytes - 1)) == 0
-    }
-
     pub(crate) fn logical_bytes(&self) -> u64 {
         self.logical_pages * self.page_bytes
     }
@@ -191,23 +185,18 @@ impl AddressMap {
     /// Append the first logical pages of requests that were not looked up yet, as far as they are known.
     #[inline(always)]
     pub(crate) fn look_ahead<'a>(&self, requests: impl Iterator<Item = &'a Request>, lpns: &mut Vec<Lpn>) {
-        let first_pages = |request| {
+        for request in requests {
             let pages = self.pages(request);
-            pages.start..pages.end.min(pages.start + LOOK_PAGES)
-        };
-        match &self.places {
-            Places::Direct => {
-                for pages in requests.map(first_pages) {
+            let pages = pages.start..pages.end.min(pages.start + LOOK_PAGES);
+            match &self.places {
+                Places::Direct => {
                     let pages = pages.start..pages.end.min(self.logical_pages);
                     pages.for_each(|page| lpns.push(Lpn::from_index(page as usize)));
                 }
-            }
-            Places::Modulo => {
-                let lpn = |page| Lpn::from_index((page % self.logical_pages) as usize);
-                requests.map(first_pages).for_each(|pages| lpns.extend(pages.map(lpn)));
-            }
-            Places::Dense { chunks, .. } => {
-                for pages in requests.map(first_pages) {
+                Places::Modulo => {
+                    lpns.extend(pages.map(|page| Lpn::from_index((page % self.logical_pages) as usize)));
+                }
+                Places::Dense { chunks, .. } => {
                     let (chunk, indices, _) = first_chunk(&pages);
                     if let Some(chunk) = chunks.get(&chunk) {
                         let known = chunk[indices].iter().flatten();

@@ -90,6 +90,8 @@ pub struct Engine<M: Media> {
     dies: u32,
     /// Whether levels may have work when time passes.
     is_timed: bool,
+    /// Whether anything may happen between two requests: work of levels, an event, a restart, GC on an idle die.
+    acts_between: bool,
     /// Whether GC works on idle dies.
     collects_idly: bool,
     address: AddressMap,
@@ -123,6 +125,7 @@ impl<M: SimulatedMedia> Engine<M> {
     pub fn new(scenario: &Scenario, level: &(impl Level<M> + Save), media: M) -> Self {
         let looks = Ahead::that_pay(level.heap_bytes());
         let mut engine = Self {
+            acts_between: media.timeline().has_events(),
             address: AddressMap::new(scenario, level.logical_pages()),
             lpns: Lpns::default(),
             looks_ahead: looks.contains(&Ahead::Near),
@@ -151,6 +154,7 @@ impl<M: SimulatedMedia> Engine<M> {
             owner: 0,
             media,
         };
+        engine.acts_between |= engine.is_timed || engine.collects_idly || engine.restarts.is_some();
         engine.meters.series.begin(&engine.report(level));
         engine
     }
@@ -208,7 +212,7 @@ impl<M: SimulatedMedia> Engine<M> {
     ///
     /// # Errors
     /// A request beyond the stack's capacity, or a failed flash operation.
-    #[inline]
+    #[inline(always)]
     pub fn issue(
         &mut self,
         level: &mut impl Level<M>,
@@ -220,7 +224,9 @@ impl<M: SimulatedMedia> Engine<M> {
         let pages = self.address.pages(request);
         let first = pages.start;
         let fits = self.address.look_up(request, pages, &mut self.lpns);
-        self.advance(level, arrival, answered)?;
+        if self.acts_between {
+            self.advance(level, arrival, answered)?;
+        }
         if self.meters.series.is_due(arrival) {
             let report = self.report(level);
             self.meters.series.turn(arrival, &report, self.media.timeline().backlog_max(arrival));
@@ -261,16 +267,12 @@ impl<M: SimulatedMedia> Engine<M> {
     ///
     /// # Errors
     /// A failed flash operation.
-    #[inline]
     pub fn advance(
         &mut self,
         level: &mut impl Level<M>,
         until: Time,
         mut answered: impl FnMut(Answer),
     ) -> Result<(), M::Error> {
-        if !self.is_timed && self.restarts.is_none() {
-            return self.advance_media(level, until, &mut answered);
-        }
         while let Some(at) = self.restarts.as_mut().and_then(|restarts| restarts.next_until(until)) {
             self.advance_levels(level, at, &mut answered)?;
             self.restart(level, at)?;
@@ -420,15 +422,12 @@ impl<M: SimulatedMedia> Engine<M> {
         parts: &mut Parts,
     ) -> Result<(), M::Error> {
         let bytes = self.address.page_bytes();
-        // Only the first and the last page of a request may be parts.
-        let [cut_first, cut_last] =
-            [request.offset, request.offset + request.length].map(|end| !self.address.begins_page(end));
         let HostCounters { host_reads_bytes, host_writes_bytes, .. } = &mut self.meters.host;
         *if IS_READ { host_reads_bytes } else { host_writes_bytes } += request.length;
         let start = self.begin(level, request, arrival, parts);
         for index in 0..self.lpns.len() {
-            let (lpn, page) = (self.lpns.get(index), first + index as u64);
-            let part = PartOfPage::within(request, page * bytes, bytes);
+            let (lpn, page) = (self.lpns.get(index), (first + index as u64) * bytes);
+            let part = PartOfPage::within(request, page, bytes);
             let done = if IS_READ {
                 self.meters.host.host_reads_pages += 1;
                 let done = level.read(PageRead::host(lpn), start, &mut Self::io(&mut self.media, start))?;
@@ -436,8 +435,8 @@ impl<M: SimulatedMedia> Engine<M> {
                 done
             } else {
                 self.meters.host.host_writes_pages += 1;
-                let cut = cut_first && index == 0 || cut_last && index + 1 == self.lpns.len();
-                let coverage = if cut { Coverage::Partial } else { Coverage::Full };
+                let is_cut = page < request.offset || page + bytes > request.offset + request.length;
+                let coverage = if is_cut { Coverage::Partial } else { Coverage::Full };
                 payload.give(part, &mut self.media);
                 let io = &mut Self::io(&mut self.media, start);
                 let write = PageWrite { placement: request.placement, ..PageWrite::host(lpn, coverage) };

@@ -111,8 +111,14 @@ impl<'a> Replay<'a> {
                 self.issuer = Issuer::new(self.scenario, ReplayMode::Closed);
             }
         }
-        if self.batch.last().is_some_and(|last| self.issuer.arrival(last) > Time::LAST) {
-            return Err(RunError::out_of_time());
+        if let Issuer::Open { time_scale } = self.issuer {
+            if time_scale != 1.0 {
+                let scaled = |at: Time| Time { ns: (at.ns as f64 * time_scale).round() as u64 };
+                self.batch.iter_mut().for_each(|request| request.arrival = scaled(request.arrival));
+            }
+            if self.batch.last().is_some_and(|last| last.arrival > Time::LAST) {
+                return Err(RunError::out_of_time());
+            }
         }
         Ok(true)
     }
@@ -267,18 +273,6 @@ impl Issuer {
         }
     }
 
-    /// The arrival time of the request in the workload; ignored in a closed loop.
-    #[inline]
-    fn arrival(&self, request: &Request) -> Time {
-        match self {
-            Self::Open { time_scale } if *time_scale == 1.0 => request.arrival,
-            Self::Open { time_scale } => {
-                Time { ns: (request.arrival.ns as f64 * *time_scale).round() as u64 }
-            }
-            Self::Closed { .. } => Time::ZERO,
-        }
-    }
-
     /// Issue these requests of a batch, and call `look` at each [`LOOK_PAGES`]. Returns the place of the first one that does not fit.
     #[inline(always)]
     fn issue_all<M: SimulatedMedia<Error = Infallible>>(
@@ -316,17 +310,15 @@ impl Issuer {
         engine: &mut Engine<M>,
         level: &mut impl Level<M>,
     ) -> Result<(), ServiceError<Infallible>> {
-        let mut arrival = self.arrival(request);
-        let mut answers = match self {
-            Self::Open { .. } => None,
+        let (arrival, mut answers) = match self {
+            Self::Open { .. } => (request.arrival, None),
             Self::Closed { queue_depth, under_way, answers, now } => {
                 if under_way == queue_depth {
                     *now = Self::next_answer(answers, engine, level).max(*now);
                 } else {
                     *under_way += 1;
                 }
-                arrival = *now;
-                Some(answers)
+                (*now, Some(answers))
             }
         };
         let known = engine.issue(level, request, arrival, (), |answer| {

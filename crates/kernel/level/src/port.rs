@@ -90,6 +90,11 @@ impl<L> Port<L> {
         &mut self.device
     }
 
+    /// Whether nothing happens here: all calls may go to the device.
+    pub(crate) fn is_open(&self) -> bool {
+        !(self.crosses || self.takes_time || self.has_buffer) && self.pages_per_unit == 1
+    }
+
     /// Convert into the device.
     #[must_use]
     pub fn into_device(self) -> May<WriteBack<L>, L> {
@@ -244,7 +249,29 @@ impl<L: Cooperates> Cooperates for Port<L> {
 mod tests {
     use super::*;
     use crate::support::{Call, Rig, Setup, Tapped, lpn};
+    use coflash_base::Bytes;
     use coflash_media::{Cause, Untimed};
+
+    #[test]
+    fn a_port_is_open_where_nothing_happens() {
+        let is_open = |link: Option<&LinkCost>, controller: &ControllerConfig, pages| {
+            Port::new(May::Lack(()), link, controller, 4096, pages).is_open()
+        };
+        let idle = ControllerConfig::default();
+        let time = Duration { ns: 1 };
+        assert!(is_open(None, &idle, 1) && is_open(Some(&LinkCost::new(Duration::ZERO, 0.0)), &idle, 1));
+        assert!(!is_open(None, &idle, 2), "units of pages");
+        for link in [LinkCost::new(time, 0.0), LinkCost::new(Duration::ZERO, 1.0)] {
+            assert!(!is_open(Some(&link), &idle, 1), "a link");
+        }
+        for busy in [
+            ControllerConfig { read_command: time, ..idle.clone() },
+            ControllerConfig { write_4k: time, ..idle.clone() },
+            ControllerConfig { write_buffer: Bytes { count: 8192 }, ..idle.clone() },
+        ] {
+            assert!(!is_open(None, &busy, 1), "{busy:?}");
+        }
+    }
 
     /// Each other page is read and written whole and under its own number, whatever part of its page the host writes.
     #[test]

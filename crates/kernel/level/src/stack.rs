@@ -165,7 +165,14 @@ impl<L: Cooperates> Tower<L> {
         L: Level<M>,
     {
         match self {
-            May::Lack(May::Lack(May::Lack(port))) => work.on(port),
+            May::Lack(May::Lack(May::Lack(port))) => {
+                if port.is_open()
+                    && let May::Have(cache) = port.device_mut()
+                {
+                    return work.on(cache);
+                }
+                work.on(port)
+            }
             May::Lack(May::Have(cache)) => work.on(cache),
             May::Have(_) | May::Lack(_) => work.on(self),
         }

@@ -209,7 +209,7 @@ impl Channels {
 
     /// Issue an operation. A program may be into a row of pages that are programmed in their order, whatever is programmed first: its
     /// array time is that of its place, not of its page.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn issue_into(
         &mut self,
         server: usize,

@@ -88,6 +88,8 @@ pub struct Timeline {
     slc_blocks: Vec<bool>,
     /// Draws the times of programs, if they are random.
     program_times: Option<RandomStream>,
+    /// Whether programs of data are alike, but for their mode: by the place of the page, by chance, in superblocks.
+    has_alike: bool,
     servers: Servers,
     operations: FlashOperations,
     #[save(each)]
@@ -149,6 +151,7 @@ impl Timeline {
             caches,
             slc_blocks: Vec::new(),
             program_times: None,
+            has_alike: timing.word_line_pages() == 1,
             servers: Servers {
                 free_at: vec![Time::ZERO; servers as usize],
                 by_events: false,
@@ -182,7 +185,8 @@ impl Timeline {
             Planes::Parallel => plane % dies * planes + plane / dies,
         });
         let (stripe, stripe_planes, erased) = (stripe.collect(), dies * planes, vec![0; units]);
-        let mut timeline = Self { stripe, stripe_planes, stripe_blocks: blocks, erased, ..self.by_events() };
+        let striped = Self { stripe, stripe_planes, stripe_blocks: blocks, erased, ..self.by_events() };
+        let mut timeline = Self { has_alike: false, ..striped };
         timeline.servers.channels.serve_ready(copies, timeline.costs.ecc_decode);
         timeline
     }
@@ -199,7 +203,7 @@ impl Timeline {
     /// Draw a time for each program: exponentially distributed, with the fixed time as its mean.
     #[must_use]
     pub fn with_exponential_programs(self, seed: Seed) -> Self {
-        Self { program_times: Some(seed.stream("flash/programs")), ..self }
+        Self { program_times: Some(seed.stream("flash/programs")), has_alike: false, ..self }
     }
 
     /// Take the contents found at power on: blocks with one bit per cell are read faster.
@@ -391,19 +395,17 @@ impl Flash for Timeline {
         after: When,
     ) -> Result<When, Infallible> {
         let after = if let Place::Slot(slot) = from { after.plus(self.cache(slot).read) } else { after };
-        let phases = if oob.lpn.is_some() {
-            self.costs_of(page).into[oob.mode as usize].program
-        } else {
-            self.costs.summary
-        };
-        if oob.mode == Mode::Slc {
-            self.set_slc(self.erase_unit(page), true);
-        }
         self.operations.programs_pages += 1;
         self.operations.transfers_pages += 1;
-        let phases = self.drawn(phases);
-        let after = self.once_erased(page, after);
-        let done = self.servers.issue_into(self.server_of(page), &phases, self.row(page), cause, after);
+        let apart;
+        let (server, phases, row, after) = if self.has_alike && oob.lpn.is_some() && oob.mode != Mode::Slc {
+            let phases = &self.costs.by_place[0].into[oob.mode as usize].program;
+            (self.by_pages_per_server.divide(page.get()) as usize, phases, None, after)
+        } else {
+            apart = self.apart(page, oob, after);
+            (apart.0, &apart.1, apart.2, apart.3)
+        };
+        let done = self.servers.issue_into(server, phases, row, cause, after);
         self.servers.note_program(done);
         self.record(after, done, || {
             let operation = FlashOperation::new(OperationKind::Program, page, cause);
@@ -566,19 +568,15 @@ impl Timeline {
         self.servers.count(&program.many(across), cause);
     }
 
-    /// The end of the erase of the superblock of a page, if it is under way.
-    fn erase_of(&mut self, page: Ppn) -> Option<When> {
-        let number = *self.erased.get(self.erase_unit(page))?;
-        self.servers.channels.all_ended(Awaited::Erase, Some(number))
-    }
-
     /// The moment at which the page of a superblock is erased, and not before `after`.
     #[inline(always)]
     fn once_erased(&mut self, page: Ppn, after: When) -> When {
         if self.erased.is_empty() {
             return after;
         }
-        self.erase_of(page).map_or(after, |erased| self.both(after, erased))
+        let number = self.erased[self.erase_unit(page)];
+        let erased = self.servers.channels.all_ended(Awaited::Erase, Some(number));
+        erased.map_or(after, |erased| self.both(after, erased))
     }
 
     /// Erase the blocks of a superblock, the first one of every plane first, after all that was issued before.

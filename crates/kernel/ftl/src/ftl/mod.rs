@@ -345,13 +345,14 @@ impl Ftl {
             old.into_iter().for_each(|old| self.validate_page(old));
         }
         let done = programmed?;
+        let host = cause != Cause::Host && self.pages.is_newer_in_host(lpn);
         if cause == Cause::Host {
             self.pages.set_newer_in_host(lpn, false);
         }
         if old.is_none() {
             self.settle_superseded(lpn);
         }
-        self.put(lpn, to, pool, Marks::NONE);
+        self.put(lpn, to, pool, Marks { host, ..Marks::NONE });
         if self.seal_if_full(pool, group, to) && self.summary != Summary::Off {
             // A failure of the summary does not fail the write.
             let summary = self.write_summary(to.page, done, io.media);
@@ -492,11 +493,9 @@ impl Ftl {
         block
     }
 
-    /// Enter a programmed page into the map, marked if the host's memory holds newer data. The cost of its
-    /// block is computed when the block is sealed.
+    /// Enter a programmed page into the map with its marks. The cost of its block is computed when the block is sealed.
     #[inline(always)]
     fn put(&mut self, lpn: Lpn, Taken { block, index, page }: Taken, pool: PoolId, marks: Marks) {
-        let marks = Marks { host: self.pages.is_newer_in_host(lpn), ..marks };
         self.pages.map.set(lpn, page);
         self.pages.owner[page] = Some(lpn);
         self.pages.valid.set_at(block, index);

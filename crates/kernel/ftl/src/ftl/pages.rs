@@ -55,12 +55,12 @@ impl Pages {
     /// Enter the first `copied` pages of a run at their new places. Counts are kept elsewhere.
     #[inline(always)]
     pub(super) fn move_run(&mut self, run: Run, copied: u32) {
-        let owners = &mut *self.owner;
-        let (first, mut left) = (run.first.index(), run.pages);
-        for to in run.to.get()..run.to.get() + copied {
-            let owner = owners[first + left.trailing_zeros() as usize];
-            owners[to as usize] = owner;
-            self.map.set(owner.expect("a valid page has an owner"), Ppn::new(to));
+        let (first, to, mut left) = (run.first.index(), run.to.index(), run.pages);
+        let places = [first..first + 64 - left.leading_zeros() as usize, to..to + copied as usize];
+        let [from, into] = self.owner.get_disjoint_mut(places).expect("a run goes to another block");
+        for (to, place) in (run.to.get()..).zip(into) {
+            *place = from[left.trailing_zeros() as usize];
+            self.map.set(place.expect("a valid page has an owner"), Ppn::new(to));
             left &= left - 1;
         }
     }

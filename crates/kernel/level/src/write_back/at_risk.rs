@@ -18,16 +18,16 @@ pub enum AtRisk {
 impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     /// Whether a power cut loses its dirty pages.
     pub(super) fn is_volatile(&self) -> bool {
-        self.options.setting.is_volatile
+        self.own.options.setting.is_volatile
     }
 
     /// What a power cut of this cache would lose.
     #[must_use]
     pub fn at_risk(&self) -> AtRisk {
-        if self.consistency.as_ref().is_some_and(|consistency| !consistency.is_committed()) {
+        if self.own.consistency.as_ref().is_some_and(|consistency| !consistency.is_committed()) {
             AtRisk::Uncommitted
-        } else if self.is_volatile() && self.cache.dirty_len() > 0 {
-            AtRisk::Dirty(self.cache.dirty_len())
+        } else if self.is_volatile() && self.own.cache.dirty_len() > 0 {
+            AtRisk::Dirty(self.own.cache.dirty_len())
         } else {
             AtRisk::Nothing
         }
@@ -36,6 +36,6 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     /// The commits so far; none of a scheme without commits.
     #[must_use]
     pub fn commits(&self) -> CommitCounters {
-        self.consistency.as_ref().map(|consistency| consistency.counters).unwrap_or_default()
+        self.own.consistency.as_ref().map(|consistency| consistency.counters).unwrap_or_default()
     }
 }

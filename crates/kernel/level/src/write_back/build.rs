@@ -41,7 +41,8 @@ impl<L: Cooperates> WriteBack<L> {
             logical_pages: setting.logical_pages,
         };
         let metadata = Metadata::new(layout, setting.grants, config.fence);
-        Self { consistency, ..Self::with(below, scheme, &config.policy, options, None, metadata) }
+        let cache = Self::with(below, scheme, &config.policy, options, None, metadata);
+        Self { own: super::Own { consistency, ..cache.own }, ..cache }
     }
 }
 
@@ -78,8 +79,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         }
         below.send(Message::Weigh(scheme.weights(&cache)));
         let counters = CacheCounters { capacity_pages: setting.slots, ..CacheCounters::default() };
-        Self {
-            below,
+        let own = super::Own {
             cache,
             knows_host: scheme.knows().host,
             passed: false,
@@ -92,7 +92,8 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             serving: None,
             counters,
             drops: DropCounters::default(),
-        }
+        };
+        Self { below, own }
     }
 }
 

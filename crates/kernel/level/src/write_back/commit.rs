@@ -41,14 +41,14 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         };
         consistency.older[page.slot] = condemned;
         if let Some(older) = condemned {
-            self.cache.unpin(older);
+            self.own.cache.unpin(older);
         }
         self.forget_deletion(entry, media);
         Rest::Deleted
     }
 
     fn forget_deletion<M: Media>(&mut self, entry: u32, media: &mut M) {
-        self.metadata.store(self.metadata.layout.deletion(entry), Label::Free.encode(), media);
+        self.own.metadata.store(self.own.metadata.layout.deletion(entry), Label::Free.encode(), media);
         self.consistency().free_entries.push(entry);
     }
 
@@ -60,8 +60,8 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             lost += 1;
             self.forget_deletion(entry, media);
             if let Some(slot) = condemned {
-                self.cache.unpin(slot);
-                self.cache.attach(slot);
+                self.own.cache.unpin(slot);
+                self.own.cache.attach(slot);
             }
         }
         while let Some(slot) = self.consistency().uncommitted.back() {
@@ -69,20 +69,20 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             let committed = self.consistency().older[slot].take();
             self.vacate(slot, media);
             if let Some(committed) = committed {
-                self.cache.attach(committed);
+                self.own.cache.attach(committed);
             }
         }
-        for slot in self.cache.occupied().collect::<Vec<_>>() {
-            if self.cache.is_dirty(slot) {
+        for slot in self.own.cache.occupied().collect::<Vec<_>>() {
+            if self.own.cache.is_dirty(slot) {
                 continue;
             }
-            if self.metadata.protects_ahead {
+            if self.own.metadata.protects_ahead {
                 self.orphan(slot);
             } else {
                 self.vacate(slot, media);
             }
         }
-        self.metadata.fence(media);
+        self.own.metadata.fence(media);
         lost
     }
 }
@@ -95,36 +95,36 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
             self.commit_early();
         }
         let mut condemned = None;
-        match self.level.cache.lookup(lpn) {
+        match self.level.own.cache.lookup(lpn) {
             None if self.level.is_deleted(lpn) => return,
             None => {}
             Some(slot) if self.level.consistency().uncommitted.contains(slot) => {
                 // S2, S4: the uncommitted version is freed at once, the committed one stays.
-                self.level.counters.dropped_pages += 1;
+                self.level.own.counters.dropped_pages += 1;
                 condemned = self.level.consistency().older[slot].take();
                 self.level.vacate(slot, self.media);
                 if let Some(older) = condemned {
-                    self.level.cache.pin(older);
+                    self.level.own.cache.pin(older);
                 }
             }
             // S1
-            Some(slot) if !self.level.cache.is_dirty(slot) && self.level.release(slot) => {
+            Some(slot) if !self.level.own.cache.is_dirty(slot) && self.level.release(slot) => {
                 self.level.vacate(slot, self.media)
             }
             Some(slot) => {
                 // S3
-                self.level.cache.detach(slot);
-                self.level.cache.pin(slot);
+                self.level.own.cache.detach(slot);
+                self.level.own.cache.pin(slot);
                 condemned = Some(slot);
             }
         }
-        if condemned.is_some() || !self.level.metadata.is_absent(lpn) && self.level.below.may_hold(lpn) {
+        if condemned.is_some() || !self.level.own.metadata.is_absent(lpn) && self.level.below.may_hold(lpn) {
             let consistency = self.level.consistency();
             let entry = consistency.free_entries.pop().expect("there is one, or a commit has freed them all");
             consistency.deletions.insert(lpn, Deletion { entry, condemned });
-            let deleted = Label::Deleted(lpn, self.level.metadata.epoch());
-            self.level.metadata.store(
-                self.level.metadata.layout.deletion(entry),
+            let deleted = Label::Deleted(lpn, self.level.own.metadata.epoch());
+            self.level.own.metadata.store(
+                self.level.own.metadata.layout.deletion(entry),
                 deleted.encode(),
                 self.media,
             );
@@ -139,7 +139,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
             return;
         }
         consistency.counters.commits += 1;
-        self.level.metadata.commit(self.media);
+        self.level.own.metadata.commit(self.media);
         while let Some(slot) = self.level.consistency().uncommitted.back() {
             let consistency = self.level.consistency();
             consistency.uncommitted.remove(slot);
@@ -147,17 +147,17 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
             let page = self.level.cached(slot);
             if let Some(older) = older {
                 // S4 → S3
-                self.level.counters.absorbed_pages += 1;
+                self.level.own.counters.absorbed_pages += 1;
                 self.level.below.send(Message::Moved(Cached { slot: older, ..page }, slot));
                 self.level.vacate(older, self.media);
             } else {
                 // S2 → S3
                 self.level.below.send(Message::Invalidate(page));
             }
-            self.level.cache.unpin(slot);
+            self.level.own.cache.unpin(slot);
         }
         self.carry_out_deletions();
-        self.level.metadata.renumber_if_last(&self.level.cache, self.media);
+        self.level.own.metadata.renumber_if_last(&self.level.own.cache, self.media);
     }
 
     pub(super) fn commit_early(&mut self) {
@@ -168,16 +168,16 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
     fn carry_out_deletions(&mut self) {
         let deletions = std::mem::take(&mut self.level.consistency().deletions);
         for (&lpn, deletion) in &deletions {
-            self.level.metadata.trimmed(lpn, self.media);
+            self.level.own.metadata.trimmed(lpn, self.media);
             if let Some(slot) = deletion.condemned {
-                self.level.counters.dropped_pages += 1;
+                self.level.own.counters.dropped_pages += 1;
                 self.level.below.send(Message::Forget(Cached { lpn, slot }));
                 self.level.vacate(slot, self.media);
             }
         }
         // Absence must be durable before the deletion is erased. It overrides flash: a lost trim is repeated
         // when the link is up again.
-        self.level.metadata.fence(self.media);
+        self.level.own.metadata.fence(self.media);
         let (below, mut io) = self.level.descend(self.media, self.start);
         let command = Command {
             op: Op::Trim,

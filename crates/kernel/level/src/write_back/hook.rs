@@ -1,36 +1,23 @@
 //! The cache as GC's hook.
 
-use super::CacheCounters;
-use super::consistency::{Consistency, orphan};
+use super::Own;
+use super::consistency::orphan;
 use crate::cooperates::Cached;
 use crate::cooperation::Scheme;
-use crate::nvm::Metadata;
 use coflash_base::Lpn;
-use coflash_cache::{Cache, SlotId};
+use coflash_cache::SlotId;
 use coflash_ftl::{Decision, GcHook, Marks, Weights};
 use coflash_media::{Media, Memory, Slot};
 
-/// A cache and its scheme as GC's hook.
-pub(super) struct CacheHook<'a, S> {
-    pub(super) scheme: &'a mut S,
-    pub(super) cache: &'a mut Cache,
-    pub(super) metadata: &'a mut Metadata,
-    pub(super) consistency: &'a mut Option<Consistency>,
-    pub(super) counters: &'a mut CacheCounters,
-    pub(super) memory: Memory,
-    /// The page of the current operation: what the cache has found of it must stay so.
-    pub(super) serving: Option<Lpn>,
-}
-
-impl<S: Scheme> GcHook for CacheHook<'_, S> {
+impl<S: Scheme> GcHook for Own<S> {
     #[inline(always)]
     fn decide<M: Media>(&mut self, lpn: Lpn, marks: Marks, media: &mut M) -> Decision {
-        let decision = self.scheme.decide(lpn, marks, self.cache);
+        let decision = self.scheme.decide(lpn, marks, &self.cache);
         if decision == Decision::Drop {
             let slot = self.cache.lookup(lpn).expect("a dropped page is cached");
-            orphan(slot, self.consistency, self.cache);
+            orphan(slot, &mut self.consistency, &mut self.cache);
             self.metadata.protect(Cached { lpn, slot }, media);
-            if self.memory == Memory::Host {
+            if self.options.setting.memory == Memory::Host {
                 // The answer crosses the link, and flash acts on it.
                 self.metadata.settle(media);
             }
@@ -46,7 +33,7 @@ impl<S: Scheme> GcHook for CacheHook<'_, S> {
     fn moved_in<M: Media>(&mut self, page: Lpn, slot: Slot, media: &mut M) -> Lpn {
         let page = Cached { lpn: page, slot: SlotId::new(slot.number) };
         let left = self.cache.page_of(page.slot);
-        self.scheme.moved_in(page, left, self.cache);
+        self.scheme.moved_in(page, left, &self.cache);
         self.cache.remove(page.slot);
         let slot = self.cache.insert(page.lpn, true);
         assert_eq!(slot, page.slot, "the slot freed last is taken first");
@@ -70,7 +57,7 @@ impl<S: Scheme> GcHook for CacheHook<'_, S> {
 
     #[inline]
     fn cached_at(&self, page: Lpn) -> Option<Slot> {
-        self.cache.lookup(page).map(|slot| Slot { memory: self.memory, number: slot.get() })
+        self.cache.lookup(page).map(|slot| Slot { memory: self.options.setting.memory, number: slot.get() })
     }
 
     fn copies_unmarked(&mut self, pages: u32) -> bool {
@@ -84,6 +71,6 @@ impl<S: Scheme> GcHook for CacheHook<'_, S> {
 
     #[inline(always)]
     fn weights(&mut self) -> Weights {
-        self.scheme.weights(self.cache)
+        self.scheme.weights(&self.cache)
     }
 }

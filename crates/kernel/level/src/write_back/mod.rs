@@ -36,9 +36,8 @@ use coflash_base::measure::{Report, SectionInfo};
 use coflash_base::{Ahead, Duration, Lpn, Save, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Ftl, GcHook, Io, Marks, PageRead, PageWrite};
-use coflash_media::{Cause, DieId, Media, Slot};
+use coflash_media::{Cause, DieId, Media, Place, Slot};
 use consistency::Consistency;
-use hook::CacheHook;
 
 /// The differences between the caches.
 #[derive(Clone, Debug)]
@@ -56,6 +55,13 @@ struct Options {
 #[save(in_place)]
 pub struct WriteBack<L, S = Cooperation> {
     below: L,
+    own: Own<S>,
+}
+
+/// All of a cache but the level below: the hook of that level's GC.
+#[derive(Clone, Save)]
+#[save(in_place)]
+struct Own<S> {
     cache: Cache,
     scheme: S,
     metadata: Metadata,
@@ -80,25 +86,25 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     /// The cached pages.
     #[must_use]
     pub fn cache(&self) -> &Cache {
-        &self.cache
+        &self.own.cache
     }
 
     /// The layout of its metadata in non-volatile memory.
     #[must_use]
     pub fn layout(&self) -> Layout {
-        self.metadata.layout
+        self.own.metadata.layout
     }
 
     /// The scheme.
     #[must_use]
     pub fn scheme(&self) -> &S {
-        &self.scheme
+        &self.own.scheme
     }
 
     /// Whether a page has data, cached or in flash; true also for a page with an uncommitted trim.
     #[must_use]
     pub fn holds(&self, lpn: Lpn) -> bool {
-        self.cache.lookup(lpn).is_some() || self.below.flash().lookup(lpn).is_some()
+        self.own.cache.lookup(lpn).is_some() || self.below.flash().lookup(lpn).is_some()
     }
 
     /// Borrow the level below, and the media with this cache as GC's hook.
@@ -107,21 +113,18 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         &'s mut self,
         media: &'s mut M,
         start: M::When,
-    ) -> (&'s mut L, Io<'s, M, CacheHook<'s, S>>) {
-        let memory = self.options.setting.memory;
-        let Self { below, cache, scheme, metadata, consistency, counters, serving, .. } = self;
-        let hook = CacheHook { scheme, cache, metadata, consistency, counters, memory, serving: *serving };
-        (below, Io { media, hook, start })
+    ) -> (&'s mut L, Io<'s, M, &'s mut Own<S>>) {
+        (&mut self.below, Io { media, hook: &mut self.own, start })
     }
 
     #[inline(always)]
     fn place(&self, slot: SlotId) -> Slot {
-        Slot { memory: self.options.setting.memory, number: slot.get() }
+        Slot { memory: self.own.options.setting.memory, number: slot.get() }
     }
 
     #[inline(always)]
     fn cached(&self, slot: SlotId) -> Cached {
-        Cached { lpn: self.cache.page_of(slot), slot }
+        Cached { lpn: self.own.cache.page_of(slot), slot }
     }
 
     /// Handle messages from flash after an operation below. The answer waits for the messages it depends on.
@@ -136,14 +139,14 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
 
     /// Send the cost weights to flash, and handle messages from flash.
     fn exchange(&mut self) {
-        self.below.send(Message::Weigh(self.scheme.weights(&self.cache)));
+        self.below.send(Message::Weigh(self.own.scheme.weights(&self.own.cache)));
         self.hear();
     }
 
     /// Tell the scheme of an event.
     #[inline(always)]
     fn happened(&mut self, event: Event, page: Cached) {
-        self.scheme.happened(event, page, &mut self.cache, &mut self.below);
+        self.own.scheme.happened(event, page, &mut self.own.cache, &mut self.below);
     }
 
     /// Rare, and so not part of the path of a page.
@@ -153,36 +156,36 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     }
 
     fn hear(&mut self) {
-        while let Some(slot) = self.below.next_dropped(&self.cache) {
+        while let Some(slot) = self.below.next_dropped(&self.own.cache) {
             self.orphan(slot);
         }
     }
 
     /// The part that only a consistent cache has.
     fn consistency(&mut self) -> &mut Consistency {
-        self.consistency.as_mut().expect("this is the path of a consistent cache")
+        self.own.consistency.as_mut().expect("this is the path of a consistent cache")
     }
 
     #[inline(always)]
     fn is_deleted(&self, lpn: Lpn) -> bool {
-        self.consistency.as_ref().is_some_and(|consistency| consistency.deletions.contains_key(&lpn))
+        self.own.consistency.as_ref().is_some_and(|consistency| consistency.deletions.contains_key(&lpn))
     }
 
     /// Note a use of the page in a slot.
     #[inline(always)]
     fn touch(&mut self, slot: SlotId) {
-        match &mut self.consistency {
-            None => self.cache.touch(slot),
-            Some(consistency) => consistency.touch(slot, &mut self.cache),
+        match &mut self.own.consistency {
+            None => self.own.cache.touch(slot),
+            Some(consistency) => consistency.touch(slot, &mut self.own.cache),
         }
     }
 
     /// Whether the copy of a page is write-protected: a commit has promised it.
     #[inline(always)]
     fn is_protected(&self, slot: SlotId) -> bool {
-        self.consistency
-            .as_ref()
-            .is_some_and(|consistency| self.cache.is_dirty(slot) && !consistency.uncommitted.contains(slot))
+        self.own.consistency.as_ref().is_some_and(|consistency| {
+            self.own.cache.is_dirty(slot) && !consistency.uncommitted.contains(slot)
+        })
     }
 }
 
@@ -203,20 +206,20 @@ impl<L, S> WriteBack<L, S> {
 impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S> {
     #[inline(always)]
     fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
-        self.cache.look_ahead(lpn, ahead);
+        self.own.cache.look_ahead(lpn, ahead);
         self.below.look_ahead(lpn, ahead);
     }
 
     #[inline]
     fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
-        self.metadata.begin();
+        self.own.metadata.begin();
         let (below, mut inner) = self.descend(&mut *io.media, io.start);
         below.begin(&command.page_by_page(), &mut inner)
     }
 
     fn elsewhere(&self, page: Lpn) -> Option<Elsewhere> {
-        let here = |slot| if self.cache.is_dirty(slot) { Elsewhere::Newer } else { Elsewhere::Same };
-        let seen = self.below.seen_as(page).and_then(|page| self.cache.lookup(page));
+        let here = |slot| if self.own.cache.is_dirty(slot) { Elsewhere::Newer } else { Elsewhere::Same };
+        let seen = self.below.seen_as(page).and_then(|page| self.own.cache.lookup(page));
         seen.map(here).or_else(|| self.below.elsewhere(page))
     }
 
@@ -234,7 +237,8 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
 
     #[inline(always)]
     fn is_timed(&self) -> bool {
-        self.below.lags() || self.ageing.is_some() || self.consistency.is_some() || self.below.is_timed()
+        let Self { below, own } = self;
+        below.lags() || own.ageing.is_some() || own.consistency.is_some() || below.is_timed()
     }
 
     /// Handle the messages that have arrived, write the dirty pages due by now, and commit if a commit is due.
@@ -246,7 +250,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         if self.below.lags() {
             self.hear();
         }
-        if let Some(consistency) = &mut self.consistency
+        if let Some(consistency) = &mut self.own.consistency
             && consistency.is_due(now)
         {
             self.at_work(io).commit();
@@ -258,7 +262,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
     #[inline(always)]
     fn next_due(&self) -> Option<Time> {
         let below = self.below.next_due();
-        match self.ageing.as_ref().and_then(Ageing::next_due) {
+        match self.own.ageing.as_ref().and_then(Ageing::next_due) {
             Some(own) => Some(below.map_or(own, |due| due.min(own))),
             None => below,
         }
@@ -271,9 +275,9 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<Option<M::When>, M::Error> {
-        self.serving = Some(page.lpn);
+        self.own.serving = Some(page.lpn);
         let Some(done) = self.at_work(io).read_page(page, after)? else {
-            if self.below.lags() && self.consistency.is_none() {
+            if self.below.lags() && self.own.consistency.is_none() {
                 self.exchange();
             }
             return Ok(None);
@@ -288,8 +292,16 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
-        self.serving = Some(page.lpn);
-        let done = self.at_work(io).write_page(page, after)?;
+        self.own.serving = Some(page.lpn);
+        if self.own.cache.capacity() == 0 && self.own.consistency.is_none() {
+            self.own.counters.write_misses += 1;
+        } else if let Some(done) = self.at_work(io).write(page, after)? {
+            return Ok(self.settle(done, io.media));
+        }
+        self.own.passed |= matches!(page.from, Place::Slot(_));
+        let (below, mut inner) = self.descend(&mut *io.media, io.start);
+        let done = below.write(page, after, &mut inner)?;
+        self.own.metadata.programmed(page.lpn, io.media);
         Ok(self.settle(done, io.media))
     }
 
@@ -300,25 +312,25 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
-        if self.consistency.is_some() {
+        if self.own.consistency.is_some() {
             self.at_work(io).trim_at_commit(lpn);
             return Ok(self.settle(after, io.media));
         }
-        self.metadata.trimmed(lpn, io.media);
-        self.scheme.trims(lpn);
+        self.own.metadata.trimmed(lpn, io.media);
+        self.own.scheme.trims(lpn);
         if self.below.lags() {
             // The device may erase the page, but not an older version of it, before the request ends.
-            self.metadata.settle(io.media);
+            self.own.metadata.settle(io.media);
         }
-        if let Some(slot) = self.cache.lookup(lpn) {
-            if self.cache.is_dirty(slot) {
-                self.metadata.free(slot, io.media);
-                self.counters.dropped_pages += 1;
+        if let Some(slot) = self.own.cache.lookup(lpn) {
+            if self.own.cache.is_dirty(slot) {
+                self.own.metadata.free(slot, io.media);
+                self.own.counters.dropped_pages += 1;
                 self.became_clean(slot);
             }
             let page = Cached { lpn, slot };
             self.happened(Event::Trimmed, page);
-            self.cache.remove(slot);
+            self.own.cache.remove(slot);
             self.below.send(Message::Forget(page));
         }
         let (below, mut inner) = self.descend(&mut *io.media, io.start);
@@ -336,7 +348,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         io: &mut Io<'_, M, H>,
         parts: &mut Vec<M::When>,
     ) -> Result<(), M::Error> {
-        if self.consistency.is_some() {
+        if self.own.consistency.is_some() {
             self.at_work(io).commit();
             if self.below.lags() {
                 parts.push(self.settle(after, io.media));
@@ -346,7 +358,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         if self.is_volatile() {
             io.media.await_programs(parts);
             self.at_work(io).clean_all(after, parts)?;
-        } else if !self.passed {
+        } else if !self.own.passed {
             return Ok(());
         }
         let (below, mut inner) = self.descend(&mut *io.media, start);
@@ -355,56 +367,57 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
 
     #[inline]
     fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error> {
-        if self.consistency.is_none() {
-            self.metadata.settle(io.media);
+        if self.own.consistency.is_none() {
+            self.own.metadata.settle(io.media);
         }
-        self.serving = None;
+        self.own.serving = None;
         let (below, mut inner) = self.descend(&mut *io.media, io.start);
         let tail = below.end(&mut inner)?;
         // Zero, unless the last page was read and no level held it.
-        Ok(tail + self.below.take_pending_wait() + self.metadata.fenced())
+        Ok(tail + self.below.take_pending_wait() + self.own.metadata.fenced())
     }
 
     fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error> {
-        let lost = if self.consistency.is_some() { self.roll_back(io.media) } else { self.lose_volatile() };
+        let commits = self.own.consistency.is_some();
+        let lost = if commits { self.roll_back(io.media) } else { self.lose_volatile() };
         let (below, mut inner) = self.descend(&mut *io.media, io.start);
         let below = below.restart(now, &mut inner)?;
         self.connect(io)?;
-        Ok(below.plus(self.options.setting.memory, lost))
+        Ok(below.plus(self.own.options.setting.memory, lost))
     }
 
     fn report(&self, report: &mut Report) {
         self.below.report(report);
-        let counters = CacheCounters { dirty_pages: self.cache.dirty_len(), ..self.counters };
+        let counters = CacheCounters { dirty_pages: self.own.cache.dirty_len(), ..self.own.counters };
         // Without slots, it leaves the word to a cache below.
-        if self.cache.capacity() > 0 || report.find::<CacheCounters>(self.options.section).is_none() {
-            report.add_as(self.options.section, &counters);
-            if self.options.cause == Cause::Evict {
-                report.add(&self.drops);
-                report.add(self.metadata.counters());
+        if self.own.cache.capacity() > 0 || report.find::<CacheCounters>(self.own.options.section).is_none() {
+            report.add_as(self.own.options.section, &counters);
+            if self.own.options.cause == Cause::Evict {
+                report.add(&self.own.drops);
+                report.add(self.own.metadata.counters());
             }
         }
-        if let Some(consistency) = &self.consistency {
+        if let Some(consistency) = &self.own.consistency {
             report.add(&consistency.counters);
         }
-        self.scheme.report(report);
+        self.own.scheme.report(report);
     }
 
     fn assert_invariants(&self) {
         self.below.assert_invariants();
-        self.cache.assert_invariants();
-        self.below.assert_agrees(&self.cache, |cache, flash| {
-            self.scheme.assert_invariants(cache, flash);
-            self.metadata.assert_agrees(flash);
-            if let Some(consistency) = &self.consistency {
+        self.own.cache.assert_invariants();
+        self.below.assert_agrees(&self.own.cache, |cache, flash| {
+            self.own.scheme.assert_invariants(cache, flash);
+            self.own.metadata.assert_agrees(flash);
+            if let Some(consistency) = &self.own.consistency {
                 consistency.assert_agrees(cache, flash);
             }
         });
-        if let Some(consistency) = &self.consistency {
-            consistency.assert_cache(&self.cache, self.metadata.layout.deletions);
+        if let Some(consistency) = &self.own.consistency {
+            consistency.assert_cache(&self.own.cache, self.own.metadata.layout.deletions);
         }
-        if let Some(ageing) = &self.ageing {
-            ageing.assert_invariants(&self.cache);
+        if let Some(ageing) = &self.own.ageing {
+            ageing.assert_invariants(&self.own.cache);
         }
     }
 }
@@ -416,7 +429,7 @@ impl<L: Cooperates, S: Scheme> Cooperates for WriteBack<L, S> {
 
     fn send(&mut self, message: Message) {
         match message {
-            Message::Announce(_) | Message::Shadow(..) if !self.knows_host => {}
+            Message::Announce(_) | Message::Shadow(..) if !self.own.knows_host => {}
             Message::Announce(_) | Message::Shadow(..) | Message::TrackHost => self.below.send(message),
             Message::Mark(_)
             | Message::Unmark(_)
@@ -434,7 +447,7 @@ impl<L: Cooperates, S: Scheme> Cooperates for WriteBack<L, S> {
     }
 
     fn admits(&self, page: Lpn, rest: bool) -> bool {
-        !rest || self.cache.lookup(page).is_some() || self.below.admits(page, rest)
+        !rest || self.own.cache.lookup(page).is_some() || self.below.admits(page, rest)
     }
 
     fn seen_as(&self, page: Lpn) -> Option<Lpn> {

@@ -14,7 +14,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     /// Whether a page that is written may enter the cache. A volatile cache has promised nothing, and takes all.
     #[inline(always)]
     fn may_take_in(&self, page: &PageWrite) -> bool {
-        self.options.setting.is_volatile || self.below.admits(page.lpn, page.coverage == Coverage::Partial)
+        self.is_volatile() || self.below.admits(page.lpn, page.coverage == Coverage::Partial)
     }
 
     #[inline]
@@ -27,11 +27,11 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         after: M::When,
         media: &mut M,
     ) -> M::When {
-        self.counters.nvm_writes_pages += 1;
-        self.cache.set_placement(slot, page.placement);
+        self.own.counters.nvm_writes_pages += 1;
+        self.own.cache.set_placement(slot, page.placement);
         let done = media.access(self.place(slot), access, after);
         let page = Cached { lpn: page.lpn, slot };
-        self.metadata.written(page, is_labelled, media);
+        self.own.metadata.written(page, is_labelled, media);
         self.happened(Event::Written, page);
         done
     }
@@ -40,89 +40,85 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
 impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
     #[inline]
     pub(super) fn read_page(&mut self, page: PageRead, after: M::When) -> Result<Option<M::When>, M::Error> {
-        if let Some(slot) = self.level.cache.lookup(page.lpn) {
-            self.level.counters.read_hits += 1;
-            self.level.counters.nvm_reads_pages += 1;
+        if let Some(slot) = self.level.own.cache.lookup(page.lpn) {
+            self.level.own.counters.read_hits += 1;
+            self.level.own.counters.nvm_reads_pages += 1;
             self.level.touch(slot);
             self.level.happened(Event::Used, Cached { lpn: page.lpn, slot });
             return Ok(Some(self.media.access(self.level.place(slot), Access::Read { to: page.to }, after)));
         }
-        self.level.counters.read_misses += 1;
+        self.level.own.counters.read_misses += 1;
         if self.level.is_deleted(page.lpn) {
             return Ok(None);
         }
         let (below, mut io) = self.level.descend(self.media, self.start);
         let Some(done) = below.read(page, after, &mut io)? else { return Ok(None) };
-        if self.level.options.read_allocate
-            && self.level.cache.capacity() > 0
+        if self.level.own.options.read_allocate
+            && self.level.own.cache.capacity() > 0
             && self.level.below.admits(page.lpn, true)
         {
             // The answer does not wait for the eviction and the fill, but both occupy the device. The read succeeds even if no
             // page can be evicted.
-            let room = match self.level.consistency {
+            let room = match self.level.own.consistency {
                 Some(_) => self.free_slot().map(|()| None),
                 None => self.make_room(page.lpn, after),
             };
             if room.is_err() {
                 return Ok(Some(done));
             }
-            let slot = self.level.cache.insert(page.lpn, false);
+            let slot = self.level.own.cache.insert(page.lpn, false);
             let cached = Cached { lpn: page.lpn, slot };
-            self.level.counters.nvm_writes_pages += 1;
-            self.level.metadata.filling(cached, self.media);
+            self.level.own.counters.nvm_writes_pages += 1;
+            self.level.own.metadata.filling(cached, self.media);
             self.media.access(self.level.place(slot), Access::Fill { from: page.to }, after);
-            self.level.metadata.filled(cached, self.media);
+            self.level.own.metadata.filled(cached, self.media);
             self.level.happened(Event::Filled, cached);
-            if self.level.cache.is_dirty(slot) {
-                self.level.metadata.written(cached, false, self.media);
+            if self.level.own.cache.is_dirty(slot) {
+                self.level.own.metadata.written(cached, false, self.media);
             }
         }
         Ok(Some(done))
     }
 
+    /// Write a page into the cache. Returns `None` if it must be written past it.
     #[inline(always)]
-    pub(super) fn write_page(&mut self, page: PageWrite, after: M::When) -> Result<M::When, M::Error> {
-        let older = match self.level.consistency {
+    pub(super) fn write(&mut self, page: PageWrite, after: M::When) -> Result<Option<M::When>, M::Error> {
+        let older = match self.level.own.consistency {
             Some(_) => self.writable(page.lpn)?,
-            None => self.level.cache.lookup(page.lpn),
+            None => self.level.own.cache.lookup(page.lpn),
         };
         match older {
             Some(slot) if !self.level.is_protected(slot) => {
-                self.level.counters.write_hits += 1;
+                self.level.own.counters.write_hits += 1;
                 let cached = Cached { lpn: page.lpn, slot };
-                if self.level.consistency.is_none() {
-                    self.level.cache.touch(slot);
+                if self.level.own.consistency.is_none() {
+                    self.level.own.cache.touch(slot);
                 }
                 self.level.happened(Event::Overwritten, cached);
                 let mut ready = after;
-                let is_labelled = self.level.cache.is_dirty(slot);
+                let is_labelled = self.level.own.cache.is_dirty(slot);
                 if is_labelled {
-                    self.level.counters.absorbed_pages += 1;
+                    self.level.own.counters.absorbed_pages += 1;
                 } else {
                     ready = self.clean_for_another(after)?.unwrap_or(after);
                 }
-                self.level.cache.set_dirty(slot, true);
+                self.level.own.cache.set_dirty(slot, true);
                 if !is_labelled {
                     self.level.became_dirty(cached, false, self.media);
                 }
                 let access = Access::Write { from: page.from };
-                return Ok(self.level.write_slot(page, slot, access, is_labelled, ready, self.media));
+                return Ok(Some(self.level.write_slot(page, slot, access, is_labelled, ready, self.media)));
             }
-            Some(_) => self.level.counters.write_hits += 1,
-            None => self.level.counters.write_misses += 1,
+            Some(_) => self.level.own.counters.write_hits += 1,
+            None => self.level.own.counters.write_misses += 1,
         }
-        if self.level.options.setting.write_allocate
-            && self.level.cache.capacity() > 0
+        if self.level.own.options.setting.write_allocate
+            && self.level.own.cache.capacity() > 0
             && self.level.may_take_in(&page)
-            && let Some(done) = self.write_allocating(page, older, after)?
         {
-            return Ok(done);
+            return self.write_allocating(page, older, after);
         }
-        self.level.passed |= matches!(page.from, Place::Slot(_));
-        let (below, mut io) = self.level.descend(self.media, self.start);
-        let done = below.write(page, after, &mut io)?;
-        self.level.metadata.programmed(page.lpn, self.media);
-        Ok(done)
+        Ok(None)
     }
 
     /// Write a page into a slot of its own. `older` is that of its committed version, if that is cached and must stay. Returns
@@ -135,8 +131,8 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
         after: M::When,
     ) -> Result<Option<M::When>, M::Error> {
         // A sole copy evicted in the background counts against the bound until it is in flash.
-        let waits = self.level.options.eviction == Eviction::Foreground
-            || self.level.scheme.next_to_clean(&self.level.cache).is_some();
+        let waits = self.level.own.options.eviction == Eviction::Foreground
+            || self.level.own.scheme.next_to_clean(&self.level.own.cache).is_some();
         let written = match self.make_room(page.lpn, after)? {
             // The evicted page was a sole copy, so another one is allowed.
             Some(evicted) => waits.then_some(evicted),
@@ -148,21 +144,21 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
             return Ok(None);
         }
         if let Some(older) = older {
-            self.level.cache.detach(older);
+            self.level.own.cache.detach(older);
         }
-        let slot = self.level.cache.insert(page.lpn, true);
+        let slot = self.level.own.cache.insert(page.lpn, true);
         let cached = Cached { lpn: page.lpn, slot };
         self.level.became_dirty(cached, true, self.media);
         let (mut ready, mut access) = (written.unwrap_or(after), Access::WriteNew { from: page.from });
-        let rest = match self.level.consistency {
+        let rest = match self.level.own.consistency {
             Some(_) => self.level.keep_older(cached, older, self.media),
             None => Rest::Below,
         };
         if let Rest::Cached(older) = rest {
             access = Access::Write { from: page.from };
             if is_partial {
-                self.level.counters.nvm_reads_pages += 1;
-                self.level.counters.nvm_writes_pages += 1;
+                self.level.own.counters.nvm_reads_pages += 1;
+                self.level.own.counters.nvm_writes_pages += 1;
                 let whole = Access::WriteNew { from: Place::Slot(self.level.place(older)) };
                 ready = self.media.access(self.level.place(slot), whole, ready);
             }
@@ -179,8 +175,8 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
             if let Some(filled) = filled? {
                 ready = written.map_or(filled, |written| self.media.both(written, filled));
                 access = Access::Write { from: page.from };
-                self.level.counters.nvm_writes_pages += 1;
-                self.level.counters.merged_pages += 1;
+                self.level.own.counters.nvm_writes_pages += 1;
+                self.level.own.counters.merged_pages += 1;
             }
         }
         Ok(Some(self.level.write_slot(page, slot, access, false, ready, self.media)))

@@ -29,20 +29,20 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         media: &mut M,
         below: impl FnOnce(&mut L, &dyn Fn(Lpn) -> bool, &mut M) -> Result<(), E>,
     ) -> Result<(), E> {
-        let found = self.metadata.read(words)?;
-        below(&mut self.below, &|page| found.has(page) || self.metadata.is_absent(page), media)?;
-        self.metadata.restore(&found, &mut self.cache, media);
+        let found = self.own.metadata.read(words)?;
+        below(&mut self.below, &|page| found.has(page) || self.own.metadata.is_absent(page), media)?;
+        self.own.metadata.restore(&found, &mut self.own.cache, media);
         self.note_sole_copies(media);
         Ok(())
     }
 
     /// All that was found in the cache is a sole copy.
     fn note_sole_copies<M: Media>(&mut self, media: &mut M) {
-        for slot in self.cache.occupied().collect::<Vec<_>>() {
+        for slot in self.own.cache.occupied().collect::<Vec<_>>() {
             self.became_sole(self.cached(slot));
         }
         // The power cut may have prevented it after the last epoch.
-        self.metadata.renumber_if_last(&self.cache, media);
+        self.own.metadata.renumber_if_last(&self.own.cache, media);
     }
 
     /// The handshake of host and device after either has restarted; `consistency.rs` has the table.
@@ -57,9 +57,9 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         // version instead.
         self.orphan_granted();
         self.below.send(Message::Disconnect);
-        self.metadata.repeat_trims(&mut self.below, io)?;
-        for slot in self.cache.occupied().collect::<Vec<_>>() {
-            let event = if self.cache.is_dirty(slot) { Event::Written } else { Event::Filled };
+        self.own.metadata.repeat_trims(&mut self.below, io)?;
+        for slot in self.own.cache.occupied().collect::<Vec<_>>() {
+            let event = if self.own.cache.is_dirty(slot) { Event::Written } else { Event::Filled };
             self.happened(event, self.cached(slot));
         }
         Ok(())
@@ -68,13 +68,13 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     /// Make a clean copy the sole one: flash has dropped its page under a grant, or may have.
     #[cold]
     pub(super) fn orphan(&mut self, slot: SlotId) {
-        super::consistency::orphan(slot, &mut self.consistency, &mut self.cache);
+        super::consistency::orphan(slot, &mut self.own.consistency, &mut self.own.cache);
         self.happened(Event::BecameSole, self.cached(slot));
     }
 
     /// Take granted pages for sole copies: flash may have dropped them.
     fn orphan_granted(&mut self) {
-        for slot in self.cache.occupied().collect::<Vec<_>>() {
+        for slot in self.own.cache.occupied().collect::<Vec<_>>() {
             if self.below.is_granted(self.cached(slot)) {
                 self.orphan(slot);
             }
@@ -85,14 +85,14 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     pub(super) fn lose_volatile(&mut self) -> u64 {
         self.orphan_granted();
         let mut lost = 0;
-        for slot in self.cache.occupied().collect::<Vec<_>>() {
-            let is_dirty = self.cache.is_dirty(slot);
-            if is_dirty && self.options.setting.is_volatile {
+        for slot in self.own.cache.occupied().collect::<Vec<_>>() {
+            let is_dirty = self.own.cache.is_dirty(slot);
+            if is_dirty && self.own.options.setting.is_volatile {
                 self.became_clean(slot);
                 lost += 1;
             }
-            if !is_dirty || self.options.setting.is_volatile {
-                self.cache.remove(slot);
+            if !is_dirty || self.own.options.setting.is_volatile {
+                self.own.cache.remove(slot);
             }
         }
         lost

@@ -11,11 +11,11 @@ use coflash_media::Media;
 
 impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     fn ready_slots(&mut self) -> u32 {
-        self.cache.capacity() - self.cache.len() + self.consistency().standby.len()
+        self.own.cache.capacity() - self.own.cache.len() + self.consistency().standby.len()
     }
 
     fn stand_by(&mut self, slot: SlotId) {
-        self.cache.pin(slot);
+        self.own.cache.pin(slot);
         self.consistency().standby.push(slot);
     }
 
@@ -40,21 +40,21 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
     pub(super) fn writable(&mut self, lpn: Lpn) -> Result<Option<SlotId>, M::Error> {
         self.keep_ready()?;
         loop {
-            match self.level.cache.lookup(lpn) {
+            match self.level.own.cache.lookup(lpn) {
                 // S2, S4
                 Some(slot) if self.level.consistency().uncommitted.contains(slot) => {
                     self.level.touch(slot);
                     return Ok(Some(slot));
                 }
                 // S1
-                Some(slot) if !self.level.cache.is_dirty(slot) && self.level.release(slot) => {
-                    if let Some(consistency) = &mut self.level.consistency {
-                        consistency.leave_standby(slot, &mut self.level.cache);
+                Some(slot) if !self.level.own.cache.is_dirty(slot) && self.level.release(slot) => {
+                    if let Some(consistency) = &mut self.level.own.consistency {
+                        consistency.leave_standby(slot, &mut self.level.own.cache);
                     }
                     return Ok(Some(slot));
                 }
                 // In S0 or S3: another slot is needed. The page itself may be checkpointed for it, or evicted.
-                older if !self.level.cache.is_full() => return Ok(older),
+                older if !self.level.own.cache.is_full() => return Ok(older),
                 _ => self.free_slot()?,
             }
         }
@@ -68,14 +68,14 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
             return Ok(());
         }
         // Flash may drop pages on standby as fast as others are written: each slot has its turn, then it is enough.
-        for _ in 0..self.level.cache.capacity() {
+        for _ in 0..self.level.own.cache.capacity() {
             if self.level.ready_slots() >= high {
                 break;
             }
-            match self.level.cache.victim() {
-                Some(slot) if self.level.cache.is_dirty(slot) => self.checkpoint(slot)?,
+            match self.level.own.cache.victim() {
+                Some(slot) if self.level.own.cache.is_dirty(slot) => self.checkpoint(slot)?,
                 Some(slot) => self.level.stand_by(slot),
-                None if self.level.consistency().standby.len() == self.level.cache.len() => break,
+                None if self.level.consistency().standby.len() == self.level.own.cache.len() => break,
                 // All other pages are uncommitted.
                 None => self.commit_early(),
             }
@@ -87,10 +87,10 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
     #[inline(never)]
     pub(super) fn free_slot(&mut self) -> Result<(), M::Error> {
         self.keep_ready()?;
-        while self.level.cache.is_full() {
+        while self.level.own.cache.is_full() {
             match self.level.consistency().standby.oldest() {
                 Some(slot) if self.level.release(slot) => {
-                    self.level.counters.clean_evictions_pages += 1;
+                    self.level.own.counters.clean_evictions_pages += 1;
                     self.level.vacate(slot, self.media);
                 }
                 // Flash has dropped it under a grant, so it is no longer on standby.
@@ -105,15 +105,15 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
         let page = self.level.cached(slot);
         self.level.consistency().counters.checkpoints_pages += 1;
         self.write_out(page, Reason::Eviction, self.start)?;
-        if self.level.cache.is_detached(slot) {
-            let current = self.level.cache.lookup(page.lpn).expect("an S5 has its S4");
+        if self.level.own.cache.is_detached(slot) {
+            let current = self.level.own.cache.lookup(page.lpn).expect("an S5 has its S4");
             self.level.consistency().older[current] = None;
             self.level.vacate(slot, self.media);
             return Ok(());
         }
-        self.level.cache.set_dirty(slot, false);
-        if !self.level.metadata.protects_ahead {
-            self.level.metadata.filling(page, self.media);
+        self.level.own.cache.set_dirty(slot, false);
+        if !self.level.own.metadata.protects_ahead {
+            self.level.own.metadata.filling(page, self.media);
         }
         self.level.happened(Event::Cleaned, page);
         self.level.stand_by(slot);

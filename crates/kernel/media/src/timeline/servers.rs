@@ -1,7 +1,8 @@
 //! Dies (or planes) as servers of operations, first come, first served.
 
+use super::Timeline;
 use crate::channel::{Awaited, Channels, Phases};
-use crate::{Cause, When};
+use crate::{Cause, Mode, Oob, Ppn, When};
 use coflash_base::{Duration, Save, Time};
 
 /// Time that dies were busy, summed over dies.
@@ -109,5 +110,19 @@ impl Servers {
             Some(op) => self.channels.note(op, Awaited::Program),
             None => self.programmed_at.ns = self.programmed_at.ns.max(done.ns),
         }
+    }
+}
+
+impl Timeline {
+    /// The server of a program that is not as all others, its phases, its row, and the moment from which it may begin.
+    #[inline(never)]
+    pub(super) fn apart(&mut self, page: Ppn, oob: Oob, after: When) -> (usize, Phases, Option<usize>, When) {
+        if oob.mode == Mode::Slc {
+            self.set_slc(self.erase_unit(page), true);
+        }
+        let of_page = self.costs_of(page).into[oob.mode as usize].program;
+        let phases = self.drawn(if oob.lpn.is_some() { of_page } else { self.costs.summary });
+        let after = self.once_erased(page, after);
+        (self.server_of(page), phases, self.row(page), after)
     }
 }

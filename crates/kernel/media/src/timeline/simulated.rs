@@ -72,6 +72,11 @@ impl SimulatedMedia for Timeline {
 
 /// Time, and what was measured in it.
 impl Timeline {
+    /// Whether time must be advanced event by event.
+    pub fn has_events(&self) -> bool {
+        self.has_events
+    }
+
     /// Request a report of `tag` at `when`, a moment with unknown time.
     pub fn tell(&mut self, when: When, tag: u32) {
         self.tell_as(when, Tag::Part(tag));
@@ -84,21 +89,13 @@ impl Timeline {
         !self.has_events || self.run_events(until, finished)
     }
 
-    /// Advance time to `now`, without any event in between.
-    #[inline]
-    pub fn pass_to(&mut self, now: Time) {
-        self.servers.channels.pass_to(now);
-        if let Some(behind) = &mut self.behind {
-            behind.pass_to(now);
-        }
-    }
-
     /// As [`run`](Self::run); then, if no event is left, advance time to `until`.
     #[inline]
     pub fn advance(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
         let is_reached = self.run(until, finished);
-        if is_reached {
-            self.pass_to(until);
+        if self.has_events && is_reached {
+            self.servers.channels.pass_to(until);
+            self.behind.iter_mut().for_each(|behind| behind.pass_to(until));
         }
         is_reached
     }
