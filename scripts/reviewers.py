@@ -1,7 +1,8 @@
 """Write docs/reviewers.md: the command of each exhibit, what it takes, and the badges of artifacts; and held.json.
 
 With --check, write nothing and fail if the page is stale. With --measure, carry a command out first and keep what it
-took and, of a paper, what holds; with --from, keep what holds on a page that such a command has made:
+took and, of a paper, what holds; with --from, keep what holds on a page that such a command has made. A statement that
+held, and does not any more, is told, and the status is 1:
 
     python scripts/reviewers.py --measure "coflash study handles --scale quick"
     python scripts/reviewers.py --from results/reproduce/cdm-quick/cdm.md
@@ -298,6 +299,7 @@ def main() -> int:
         "--from", dest="made", metavar="PAGE", type=Path, action="append", default=[], help="keep what holds on it"
     )
     options = parser.parse_args()
+    before = json.loads(HELD.read_text("utf-8"))
     for made in options.made:
         keep(made)
     for command in options.measure:
@@ -305,14 +307,29 @@ def main() -> int:
         measured = json.loads(MEASURED.read_text("utf-8"))
         measured["commands"][re.sub(r" --publish \S+", "", command)] = took
         MEASURED.write_text(json.dumps(measured, indent=1, sort_keys=True) + "\n", "utf-8")
-    written = {PAGE: page(), HELD: json.dumps(held(), indent=1, ensure_ascii=False) + "\n"}
+    now = held()
+    written = {PAGE: page(), HELD: json.dumps(now, indent=1, ensure_ascii=False) + "\n"}
     stale = [file for file, text in written.items() if not file.exists() or file.read_text("utf-8") != text]
     if options.check and stale:
         print(f"stale: {', '.join(map(str, stale))}; run make generate", file=sys.stderr)
         return 1
     for file in stale:
         file.write_text(written[file], "utf-8")
-    return 0
+    gone = lost(before, now)
+    for statement in gone:
+        print(f"on record no more: {statement}", file=sys.stderr)
+    return 1 if gone else 0
+
+
+def lost(before: dict[str, dict[str, list[str]]], now: dict[str, dict[str, list[str]]]) -> list[str]:
+    """Return the statements that were on record, and are not any more."""
+    return [
+        f"{paper} {scale}: {statement}"
+        for paper, scales in before.items()
+        for scale, statements in scales.items()
+        for statement in statements
+        if statement not in now.get(paper, {}).get(scale, [])
+    ]
 
 
 if __name__ == "__main__":

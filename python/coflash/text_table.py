@@ -197,9 +197,8 @@ class TextTable:
         ]
         sides = [self.side(place) for place in range(len(self.columns))]
         if form == "markdown":
-            rule = "|" + "|".join("---:" if side == "r" else "---" for side in sides) + "|"
             first, *others = (f"| {' | '.join(line)} |" for line in lines)
-            return "\n".join([first, rule, *others])
+            return "\n".join([first, f"|{'|'.join('---:' if side == 'r' else '---' for side in sides)}|", *others])
         first, *others = (rf"{' & '.join(line)} \\" for line in lines)
         begin = [rf"\begin{{tabular}}{{{''.join(sides)}}}", r"\toprule", first, r"\midrule"]
         return "\n".join([*begin, *others, r"\bottomrule", r"\end{tabular}"])

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+
+import pytest
 
 import reviewers
 from coflash_reproduce.reproduction import PAPERS, STUDIES
@@ -17,6 +20,23 @@ def test_the_record_of_what_holds_is_current() -> None:
     record = json.loads(reviewers.HELD.read_text("utf-8"))
     assert record == reviewers.held(), "run make generate"
     assert all(names for scales in record.values() for names in scales.values())
+
+
+def test_a_statement_that_a_new_page_has_lost_is_told_with_status_1(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = json.loads(reviewers.HELD.read_text("utf-8"))
+    kept, page = tmp_path / "held.json", tmp_path / "page.md"
+    made = (reviewers.DOCS / reviewers.published()["cdm"].page).read_text("utf-8")
+    page.write_text(made.replace("reproduce cdm --scale full", "reproduce cdm --scale quick"), "utf-8")
+    record["cdm"]["quick"] = ["a statement of another day"]
+    kept.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    monkeypatch.setattr(reviewers, "HELD", kept)
+    monkeypatch.setattr("sys.argv", ["reviewers.py", "--from", str(page)])
+    assert reviewers.main() == 1
+    assert capsys.readouterr().err == "on record no more: cdm quick: a statement of another day\n"
+    assert json.loads(kept.read_text("utf-8"))["cdm"]["quick"] == record["cdm"]["full"]
+    assert reviewers.main() == 0, "it is told once"
 
 
 def test_every_exhibit_has_a_row() -> None:

@@ -206,6 +206,7 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     (("evaluate", "folder"), ["folder", "ends in .py"]),
     (("evaluate", "garbage"), ["garbage", "ends in .py"]),
     (("calibrate", "garbage"), ["garbage", "no text in UTF-8", "byte"]),
+    (("advise", "demo", "x.csv"), ["unexpected extra argument", "did you mean --trace x.csv?"]),
     (("trace", "cut", "x"), ["no such command 'cut'", "did you mean coflash trace slice?"]),
     (("check", "demo"), ["no such command 'check'", "did you mean coflash device check or coflash scenario check?"]),
     (("compare", "absent", "good"), ["absent", "there is no such folder"]),

@@ -5,6 +5,7 @@ import random
 import re
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -276,6 +277,9 @@ def test_two_goals_may_bind_and_prices_are_of_a_cell(trace: Path, tmp_path: Path
     for name, one in found.steps.items():
         (said,) = re.findall(rf"a step {name} \([^)]*\) (.*?) for \$", found.sentences[1])
         assert ("breaks" in said) == (not one.is_met), said
+    less, more = (replace(found.answer, excess=excess) for excess in ((0.1, -0.1), (-0.1, 0.1)))
+    both = replace(found, steps={"less cache": less, "more cache": more}).sentences[1]
+    assert "; waf_host<1.3 and cost<0.0138 bind against each other" in both or not found.is_met
 
 
 def test_another_scheme_is_a_choice_and_one_whose_parts_cannot_be_had_is_told(trace: Path, tmp_path: Path) -> None:
@@ -362,6 +366,8 @@ def test_a_device_whose_caches_take_every_write_meets_a_goal_of_wear_and_the_ans
     assert "; life at this rate has no end: no page of flash was written" in first and "set aside" not in first
     assert "gives no wear" not in second and " – " not in first + second
     assert not found.document()["sure"] and not found.longer
+    assert "breaks waf_host<0.2: " in second and " and breaks endurance.life_years>5: " in second
+    assert "against each other" not in second, "one step breaks both goals"
     assert found.subject.search is not None and found.draw("pdf").startswith(b"%PDF")
 
 
@@ -448,3 +454,12 @@ def test_channels_of_the_answer_are_told(trace: Path, tmp_path: Path) -> None:
     assert found.sentences[2].endswith("a goal without times may take others.")
     with pytest.raises(CoflashError, match=r"^cache\.size: 17MiB is 4352 pages, more than "):
         coflash.size(trace, "waf_host<9", drive=DRIVE, over=over | {"cache.size": "17MiB"}, out=tmp_path, seeds=1)
+
+
+def test_a_drive_that_takes_no_cache_is_sized_without_one_and_the_answer_says_why(trace: Path, tmp_path: Path) -> None:
+    drive = DRIVE.with_({"ftl.indirection_unit": "8KiB", "cache.size": "0B"})
+    over = {"ftl.spare.share": "28%,40%", "cooperation": ["none"]}
+    found = coflash.size(trace, "waf_host<99", drive=drive, over=over, out=tmp_path, seeds=1)
+    first, second = found.sentences[:2]
+    assert first.startswith("No cache, 28% spare space") and "(no cache, since cache.size: " in first
+    assert "with no of cache" not in second

@@ -33,9 +33,9 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
         text += f"; did you mean {near[0]}?" if "did you mean" not in text else ""
     if extra := re.search(r"extra argument.*\((\S+)", text):
         word = extra[1].rstrip(")")
-        option = "--set" if "=" in word else "--in"
-        takes = error.ctx is not None and any(option in parameter.opts for parameter in error.ctx.command.params)
-        text += f"; did you mean {option} {word}?" if takes else ""
+        options = ["--set"] if "=" in word else ["--trace", "--in"]
+        known = {one for of in (error.ctx.command.params if error.ctx else ()) for one in of.opts}
+        text += next((f"; did you mean {one} {word}?" for one in options if one in known), "")
     given, is_one_of, choices = text.partition(" is not one of ")
     if is_one_of and (near := difflib.get_close_matches(given.split("'")[-2], re.findall("'([^']*)'", choices), 1)):
         text += f"; did you mean '{near[0]}'?"

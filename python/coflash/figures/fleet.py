@@ -8,8 +8,6 @@ from coflash.charts import COLUMN_INCHES, Axis, Format, ecdf, lines, looks, pict
 from coflash.measures.measure import Measure
 from coflash.quantity import counted
 
-_INCHES = (COLUMN_INCHES, 2.6)
-
 
 def draw(
     designs: Sequence[str],
@@ -34,5 +32,5 @@ def draw(
     charts = []
     for shown, values, axis, rules in panels:
         rows = [row for name, each in zip(shown, values, strict=True) for row in ecdf(each.values(), name)]
-        charts.append(lines(rows, axis, shares, styles=styles, step=True, rules=rules, inches=_INCHES))
+        charts.append(lines(rows, axis, shares, styles=styles, step=True, rules=rules, inches=(COLUMN_INCHES, 2.6)))
     return picture(charts, form)

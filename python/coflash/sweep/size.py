@@ -167,9 +167,11 @@ class _Sizer:
             pages = accumulate(repeat(1), lambda at, _: at + max(1, at // _FINE))
             page *= math.ceil(grown.times)
             made += [f"{at * page}B" for at in takewhile(lambda at: at <= most, pages)]
-        self.grid = say("given caches" if self.cache in given else "of pages")
+        reason = self._point(made[-1]).refused
+        made = made[:1] if reason else made
+        self.grid = say("given caches" if self.cache in given else "no caches" if reason else "of pages", reason=reason)
         self.sizes = self._ordered(self.cache, given.get(self.cache, made))
-        if (reason := refusal(self.base, ((self.cache, self.sizes[-1]),))).startswith(_CACHE):
+        if (reason := refusal(self.base, ((self.cache, self.sizes[-1]),))).startswith(_CACHE) and _CACHE in given:
             raise CoflashError(reason)
         # No cache; of flash before disks the most.
         self.plain = "0B" if self.cache == _CACHE else self.sizes[-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Any
 
 from coflash.measures.measure import MEASURES, WAF_HOST, Measure
@@ -222,9 +222,8 @@ class Sizing(Kept):
         run, flash = self.answer.runs[0], self.scenario.to_dict()["flash"]
         rating = next(iter(assumptions_of(run.document, "endurance").values()), "–")
         capacity, cell = show(run.workload["logical_bytes"] * self.times, "bytes"), flash["cell"].upper()
-        end = "." if self.cost != prices(self.scenario) else say("prices", month=_PRICED)
-        dies, end = self.parts[0], end + self.parts[1]
-        return say("rests", capacity=capacity, dies=dies, cell=cell, rating=rating, cost=self.cost, end=end)
+        end = ("." if self.cost != prices(self.scenario) else say("prices", month=_PRICED)) + self.parts[1]
+        return say("rests", capacity=capacity, dies=self.parts[0], cell=cell, rating=rating, cost=self.cost, end=end)
 
     def _reasons(self) -> list[str]:
         is_least = self.answer.is_met and not any(name.startswith("less") for name in self.steps)
@@ -232,9 +231,10 @@ class Sizing(Kept):
         if (binding := self.binding) is not None:
             parts, place, bound = [say("binds", goal=binding.text)], self.goals.index(binding), binding.bound
             parts += [self._step(name, one, place, bound) for name, one in self.steps.items()]
-            others = [goal.text for goal in self.goals if any(self._broken(one, goal) for one in self.steps.values())]
-            if len(others) > 1 and self.answer.is_met:
-                parts.append(say("two bind", goals=" and ".join(others)))
+            broken = [[goal.text for goal in self._broken(one)] for one in self.steps.values()]
+            against = [dict.fromkeys(a + b) for a, b in combinations(broken, 2) if {*a} - {*b} and {*b} - {*a}]
+            if against and self.answer.is_met:
+                parts.append(say("two bind", goals=" and ".join(against[0])))
         share, _ = parsed(self.answer.spare) or (0.0, "")
         for end, other, factors in (("less", "more", (1, 0.7, 0.5)), ("more", "less", (1, 1.5, 2))):
             is_end = f"{end} spare space" not in self.steps and f"{other} spare space" in self.steps
@@ -243,16 +243,16 @@ class Sizing(Kept):
                 parts.append(say("end of spare", end=end, spare=self.answer.spare, key=SPARE, values=values))
         reasons = [self._reason(why, bound) for why in self.whys[self._explained.path]]
         if "none" in self.variants and not self.answer.is_tier and self.answer.place[0] == "0B" and reasons:
-            reasons[0] = f"with {self._cache_of_schemes} of cache, {reasons[0]}"
+            reasons[0] = f"with {self._cache_of_schemes} of cache, {reasons[0]}".removeprefix("with no of cache, ")
         return [*parts, *reasons]
 
-    def _broken(self, device: Sized, goal: Condition) -> bool:
-        return device.excess[self.goals.index(goal)] > 0
+    def _broken(self, device: Sized) -> list[Condition]:
+        return [goal for goal, excess in zip(self.goals, device.excess, strict=True) if excess > 0]
 
     def _step(self, name: str, one: Sized, place: int, bound: float) -> str:
         """Say what a neighbour costs, and which goals it breaks."""
         by, size = one.cost - self.answer.cost, cache_text(one.place[0]) if name.endswith("cache") else one.spare
-        broken = [goal for goal in self.goals if self._broken(one, goal)]
+        broken = self._broken(one)
         judged = [(goal, one.bounded[self.goals.index(goal)].mean) for goal in broken or [self.goals[place]]]
         values = " and ".join(
             (say("breaks", goal=goal.text) if broken else say("gives"))
