@@ -7,7 +7,8 @@ import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -21,6 +22,7 @@ from coflash.results.why import shapley, whys
 from coflash.sweep import sized
 from coflash.sweep.answers import vary_of
 from coflash.sweep.question import Question
+from coflash.sweep.size import _Sizer
 from processes import coflash as command
 from sweeps import SMALL
 
@@ -188,6 +190,26 @@ def test_a_neighbour_that_meets_the_goals_over_all_seeds_for_less_is_the_answer(
     assert found.answer.is_met and found.answer.place == smaller.place
     assert set(found.steps) == {"more cache"}
     assert "is the cheapest of 2 devices tried" in found.sentences[0]
+
+
+def test_the_way_to_a_cheaper_neighbour_takes_larger_steps_each_time() -> None:
+    def device(place: tuple[str, Any]) -> Any:
+        share = int(place[1][0][1].removesuffix("%"))
+        return SimpleNamespace(place=place, spare=f"{share}%", cost=share, is_met=share >= 9)
+
+    walk, asked = object.__new__(_Sizer), list[Any]()
+    walk.sizes, walk.spares, walk.seeds = ["0B"], [f"{share}%" for share in range(7, 57)], 3
+    walk.question = cast(Question, SimpleNamespace(pace=SimpleNamespace(runs=0)))
+
+    def named(places: dict[str, Any]) -> dict[str, Any]:
+        asked.extend(places.values())
+        return {name: device(place) for name, place in places.items()}
+
+    walk._named = named  # type: ignore[method-assign,assignment]
+    best, steps = walk._steps(device(("0B", ((sized.SPARE, "40%"),))))
+    assert best.spare == "9%" and {one.spare for one in steps.values()} == {"8%", "10%"}
+    assert len(asked) <= 14, "a percent at a time it takes 33"
+    assert walk.question.pace.runs > 0, "the time left counts them"
 
 
 def test_a_trace_too_small_for_a_drive_ends_with_the_keys_that_make_it_fit(tmp_path: Path) -> None:
@@ -425,9 +447,10 @@ def test_a_search_that_is_stopped_says_which_device_is_the_best_so_far(
     monkeypatch.setattr(Question, "ran", some)
     with pytest.raises(KeyboardInterrupt):
         coflash.size(trace, "waf_host<1.1", drive=DRIVE, out=tmp_path, seeds=1, progress=True)
-    assert re.search(
-        r"best so far: .* cache, \S+ spare space \(\$[\d.e-]+\), of \d devices tried", capsys.readouterr().err
+    best = (
+        r"best so far, of \d devices tried: .* cache, \S+ spare space \(\$[\d.e-]+\): WAF, by host writes \d\.\d+ with"
     )
+    assert re.search(best, capsys.readouterr().err)
     left[0] = 2
     with pytest.raises(KeyboardInterrupt):
         coflash.size(trace, "response.p99<1ns", drive=DRIVE, out=tmp_path, seeds=1, progress=True)

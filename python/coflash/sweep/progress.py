@@ -142,9 +142,7 @@ class Watch:
 
 def span(seconds: float) -> str:
     """Show a duration in words."""
-    if seconds < 9.5:
-        return f"{seconds:.1f} s"
     if seconds < 90:
-        return f"{seconds:.0f} s"
+        return f"{seconds:.2g} s"
     minutes = seconds / 60
     return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"

@@ -218,7 +218,7 @@ class _Sizer:
             measure.path: answers.whys_of(own, [(name, run.seed, measure.read(run.metrics)) for name, run in pairs])
             for measure in (WAF_HOST, *(goal.measure for goal in self.goals if goal.measure.path in MEASURES))
         }
-        ends = ("more",) if self.refused else ("less", "more")
+        ends = ("less", "more")[bool(self.refused) :]
         known = (self._later(best), steps, ends, variants, explained, self.prices)
         channels = counted(self.base.to_dict()["flash"]["channels"], "channel")
         more = say("keep up") if self.base.name == DEVICE and self.base.replay_mode == "open" else ""
@@ -314,11 +314,8 @@ class _Sizer:
             columns = (column, *(one for one in reversed(self.columns) if one < column))
             pair = next(((at, one) for one in columns if (at := search.dearest(one, _CHEAPER)) > 0), (0, 0))
         ran = self._ran([self._place(pair, rest) for rest in self.others]) if pair[0] else []
-        met = [
-            (max(one.excess), rest)
-            for one, rest in zip(ran, self.others, strict=False)
-            if one is not None and one.is_met
-        ]
+        pairs = zip(ran, self.others, strict=False)
+        met = [(max(one.excess), rest) for one, rest in pairs if one is not None and one.is_met]
         found = self._frontier(min(met)[1], self.rests[0], _FEW, search.best) if met else None
         return found if found and found.probe([pair]) else None
 
@@ -374,8 +371,11 @@ class _Sizer:
     def so_far(self) -> str:
         """Say which device is the best so far, with the first seed."""
         best, tried = next(iter(self._ranked()), None), counted(len(self.tried), "device")
-        name = "nothing tried" if best is None else "best so far" if best.is_met else "none so far"
-        return say(name, device=f"{best} ({priced(best.cost if best else 0)})", tried=tried)
+        if best is None:
+            return say("nothing tried")
+        ends = [f"{one.measure.label} {show(best.number(at), one.measure.unit)}" for at, one in enumerate(self.goals)]
+        device = f"{best} ({priced(best.cost)}): {', '.join(ends)}"
+        return say("best so far" if best.is_met else "none so far", device=device, tried=tried)
 
     def _named(self, places: Mapping[str, tuple[str, Assignment]]) -> dict[str, Sized]:
         """Run devices by name, with all seeds of the answer; those that cannot be made are left out."""
@@ -387,14 +387,15 @@ class _Sizer:
         cache, (_, *others) = best.place
         at, share, places = self.sizes.index(cache), self.spares.index(best.spare), {}
         far = max(1, min(at // 20, 5)) * stride
-        for name, by in (("less", -far), ("more", far)):
-            if 0 <= at + by < len(self.sizes):
-                places[f"{name} cache"] = (self.sizes[at + by], best.place[1])
-            if stride == 1 and 0 <= share + by // far < len(self.spares):
-                places[f"{name} spare space"] = (cache, ((SPARE, self.spares[share + by // far]), *others))
+        for name, by in (("less", -1), ("more", 1)):
+            if 0 <= at + by * far < len(self.sizes):
+                places[f"{name} cache"] = (self.sizes[at + by * far], best.place[1])
+            if 0 <= share + by * stride < len(self.spares):
+                places[f"{name} spare space"] = (cache, ((SPARE, self.spares[share + by * stride]), *others))
         less = {name: place for name, place in places.items() if name.startswith("less") or not best.is_met}
         better = [one for one in self._named(less).values() if one.is_met and (one.cost < best.cost or not best.is_met)]
         if better:
+            self.question.pace.runs += len(less) * self.seeds
             return self._steps(min(better, key=lambda one: one.cost), 2 * stride)
         return self._steps(best) if stride > 1 else (best, self._named(places))
 
