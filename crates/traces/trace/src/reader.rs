@@ -88,8 +88,12 @@ pub(crate) struct Reader<R> {
     cut: Option<String>,
     /// Whether the file has had a request, or may be empty.
     may_end: bool,
-    /// The requests of a batch of which the mean is judged: all where a user says which column is what, and may be wrong; else none.
+    /// Whether a user says which column is what, and may be wrong.
+    has_columns: bool,
+    /// The requests of a batch of which the mean is judged: all if `has_columns`; else those of the first batch.
     judged_max: usize,
+    /// What is odd in that mean.
+    odd: Option<String>,
 }
 
 /// The rules that span records, and their state.
@@ -144,7 +148,9 @@ impl<R: Records> Reader<R> {
             first_skipped: None,
             cut: None,
             may_end: matches!(times, TimeBase::Parallel | TimeBase::Within),
-            judged_max: if options.columns.is_some() { usize::MAX } else { 0 },
+            has_columns: options.columns.is_some(),
+            judged_max: usize::MAX,
+            odd: None,
         }
     }
 
@@ -215,6 +221,7 @@ impl<R: Records> Reader<R> {
             self.first_skipped
                 .as_ref()
                 .map(|first| format!("{} records were skipped, the first: {first}", self.skipped)),
+            self.odd.clone(),
         ];
         remarks.into_iter().flatten().map(|remark| format!("{}: {remark}", self.file))
     }
@@ -310,8 +317,12 @@ impl<R: Records> RequestReader for Reader<R> {
             let problem = format!(
                 "requests have {mean_mib} MiB on average: {offset} and {length} may be in each other's place"
             );
-            return Err(WorkloadError::trace(&self.file, problem));
+            if self.has_columns {
+                return Err(WorkloadError::trace(&self.file, problem));
+            }
+            self.odd = Some(problem);
         }
+        self.judged_max = if self.has_columns { usize::MAX } else { 0 };
         self.may_end |= !batch.is_empty();
         if !self.may_end {
             let said: Vec<_> = self.records.remarks().into_iter().chain(self.own_remarks()).collect();

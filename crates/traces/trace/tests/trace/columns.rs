@@ -104,6 +104,11 @@ fn a_size_in_the_place_of_an_offset_is_refused_by_the_header_or_by_its_mean() {
         let said = parse(text, &TraceOptions { header_lines, ..swapped.clone() }).unwrap_err();
         assert!(said.contains("400 MiB on average: offset and size may be in each other's place"), "{said}");
     }
+    // A format that names its columns may be right: its trace is read, and said to be odd.
+    let log: String = (0..200).map(|at| format!("{at},h,0,Write,4096,{},9\n", 400_u64 << 20)).collect();
+    assert!(
+        remarks(&log, &named("msr")).contains("400 MiB on average: Offset and Size may be in each other's")
+    );
     // A few large requests are a trace, and so are trims of a whole device.
     let few: String = (0..5).map(|at| format!("{at},W,0,{}\n", 1_u64 << 30)).collect();
     assert_eq!(parse(&few, &right).map(|requests| requests.len()), Ok(5));
