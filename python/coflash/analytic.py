@@ -111,9 +111,10 @@ def mixed(zones: Sequence[tuple[float, float]], alpha: float) -> float:
     Source: P. Desnoyers, "Analytic models of SSD write performance", ACM Transactions on Storage 10(2), 2014.
     """
     traffic, space = _zones(zones, alpha)
+    overwrites = traffic / space * alpha
 
     def too_many(amplification: float) -> float:
-        each = (traffic / space * alpha) / amplification
+        each = overwrites / amplification
         # A zone that is never written is copied whole: the limit.
         with np.errstate(over="ignore", invalid="ignore"):
             copies = space * amplification / alpha * np.where(each > 0, each / np.expm1(each), 1)

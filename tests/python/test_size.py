@@ -486,3 +486,4 @@ def test_a_drive_that_takes_no_cache_is_sized_without_one_and_the_answer_says_wh
     first, second = found.sentences[:2]
     assert first.startswith("No cache, 28% spare space") and "(no cache, since cache.size: " in first
     assert "with no of cache" not in second
+    assert b"of cache" not in found.draw("svg")

@@ -78,10 +78,8 @@ class Answer:
 
     def memory_bytes(self, run: Result) -> int | None:
         """Return the memory of its scheme and of the order of eviction on the device of a run, if both tell it."""
-        pages, slots = (
-            run.workload["logical_bytes"] // page_bytes(run.scenario),
-            getattr(run.metrics.cache, "capacity_pages", 0),
-        )
+        pages = run.workload["logical_bytes"] // page_bytes(run.scenario)
+        slots = getattr(run.metrics.cache, "capacity_pages", 0)
         count = {"a logical page": pages, "a slot": slots, "": 1}
         named = (one for of in policies() for one in of.policies if one.name == self.settings[0][1])
         declared = next((one.needs for one in named if one.needs), "")

@@ -13,11 +13,13 @@ from fractions import Fraction
 from pathlib import Path
 
 from coflash._core import CoflashError
+from coflash.files.atomic_write import new_file
 from coflash.quantity import counted, parsed, show
 from coflash.scenario import Scenario
 from coflash.sweep.finding import say
 from coflash.sweep.memory import page_bytes
 from coflash.table import Table
+from coflash.table_files import write_parquet
 from coflash.trace import Options, Paths, head
 from coflash.trace.trace_info import TraceInfo
 
@@ -101,6 +103,6 @@ class Grown:
         columns |= {"time_ns": np.cumsum(gaps) - gaps, "op": columns["op"].astype(object)}
         columns["offset_bytes"] += np.uint64(apart) * copies.astype(np.uint64)
         file.parent.mkdir(parents=True, exist_ok=True)
-        Table(columns).write_parquet(part := file.with_suffix(".part"))
-        part.replace(file)
+        with new_file(file) as new:
+            write_parquet(Table(columns), new)
         return file

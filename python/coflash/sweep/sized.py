@@ -242,8 +242,8 @@ class Sizing(Kept):
                 values = ",".join(f"{100 * share * factor:.3g}%" for factor in factors)
                 parts.append(say("end of spare", end=end, spare=self.answer.spare, key=SPARE, values=values))
         reasons = [self._reason(why, bound) for why in self.whys[self._explained.path]]
-        if "none" in self.variants and not self.answer.is_tier and self.answer.place[0] == "0B" and reasons:
-            reasons[0] = f"with {self._cache_of_schemes} of cache, {reasons[0]}".removeprefix("with no of cache, ")
+        if (cache := self._cache_of_schemes) and self.answer.place[0] == "0B" and reasons:
+            reasons[0] = f"with {cache} of cache, {reasons[0]}"
         return [*parts, *reasons]
 
     def _broken(self, device: Sized) -> list[Condition]:
@@ -271,8 +271,9 @@ class Sizing(Kept):
 
     @property
     def _cache_of_schemes(self) -> str:
-        size_bytes, _ = parsed(self.variants["none"][0].scenario.to_dict()["cache"]["size"]) or (0.0, "")
-        return cache_text(f"{size_bytes * self.times:.0f}B")
+        """The cache of the answer's device under each scheme; empty where that has none."""
+        sizes = [parsed(run.scenario.to_dict()["cache"]["size"]) for run in self.variants.get("none", ())[:1]]
+        return "".join(cache_text(f"{each[0] * self.times:.0f}B") for each in sizes if each and each[0])
 
     def _reason(self, why: Why, bound: float | None) -> str:
         """Say how a measure changes from one scheme to another, and whether a time is that of a growing queue."""
@@ -318,8 +319,8 @@ class Sizing(Kept):
         measure = self._explained
         bound = next((goal.bound for goal in self.goals if goal.measure == measure), None)
         caption = say("under each", device=f"{str(self.answer)[0].upper()}{str(self.answer)[1:]}")
-        if "none" in self.variants:
-            caption += say("variants", cache=self._cache_of_schemes)
+        if cache := self._cache_of_schemes:
+            caption += say("variants", cache=cache)
         return draw(self.variants, measure, self.whys[measure.path], form, bound, caption)
 
     def document(self, *_: str) -> dict[str, Any]:
