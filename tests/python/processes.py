@@ -116,7 +116,7 @@ def _threads_sleep(pid: int) -> bool:
 
 
 def interrupt(process: subprocess.Popen[str], number: int = signal.SIGINT) -> tuple[str, str, float]:
-    """Sends Control-C, or another signal; returns the remaining output, and the processor time until the end, in seconds.
+    """Sends Control-C, or a signal; returns the remaining output, and the processor time until the end, in seconds.
 
     Its standard input stays open, so that nothing else ends it.
     """
