@@ -371,7 +371,7 @@ def test_the_command_says_how_results_spread_resumes_and_writes_what_is_asked(tr
     assert "all volumes together, WAF of the sums: none " in first.output
     assert "left out: nothing is written (900)" in first.output
     again = CliRunner().invoke(app, args)
-    assert "6 runs of 3 volumes, 6 of them from before" in again.output
+    assert "6 runs of 3 of 4 volumes, 6 of them from before" in again.output
     kept = coflash.results(tmp_path / "out")
     assert all(kept[run].scenario.to_dict()["precondition"]["until_steady"] for run in kept)
     document = json.loads((tmp_path / "f.json").read_text())
