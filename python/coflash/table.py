@@ -119,11 +119,7 @@ class Table:
         def whole(column: NDArray[Any]) -> NDArray[Any]:
             if not np.ma.is_masked(column):
                 return np.asarray(column)
-            is_number = column.dtype.kind in "biuf"
-            # Not `numpy.ma.filled`: its None is the usual value of gaps, as "?".
-            filled = np.ma.getdata(column).astype(float if is_number else object)
-            filled[np.ma.getmaskarray(column)] = np.nan if is_number else None
-            return filled
+            return np.array(column.tolist(), np.float64 if column.dtype.kind in "biuf" else object)
 
         return cls({name: whole(column) for name, column in columns.items()})
 

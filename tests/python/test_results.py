@@ -79,7 +79,7 @@ def test_rows_become_tables_of_any_library(found: Results) -> None:
 
 def test_the_notes_of_runs_are_in_a_column_and_name_what_varies(found: Results) -> None:
     notes = dict(zip(found.to_polars()["run"], found.to_polars()["notes"], strict=True))
-    assert notes == {run: "\n".join(found[run].notes) or None for run in found} and any(notes.values())
+    assert notes == {run: " ".join(found[run].notes) or None for run in found} and any(notes.values())
     titles = list(found.titles.values())
     assert len({*titles}) == 5 and any(title.startswith("none · 1MiB") for title in titles), titles
     named = " ".join(found.remarks)

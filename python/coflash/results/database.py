@@ -71,7 +71,7 @@ class Results:
     The table has a row for each run and these columns: `run`, its name; `coflash`, the version; `revision`, that of
     results; `scenario_hash`; `inputs`, the digests of its trace; every key of the scenario; every measure, by its
     dotted path; what a section takes for granted (`assumed.endurance`); the speed of the simulator (`simulator.…`);
-    and `notes`, a line for each. Values that a run does not have are null.
+    and `notes`, one after the other. Values that a run does not have are null.
 
     Attributes:
         place: The folder or URL.
@@ -260,7 +260,7 @@ class Results:
                 **self._metrics[name].flat(),
                 **{f"assumed.{section}": text for section, text in texts_of(document).items()},
                 **{f"simulator.{name}": value for name, value in document["simulator"].items()},
-                "notes": "\n".join(notes_of(document)) or None,
+                "notes": " ".join(notes_of(document)) or None,
             }
             for name, document in self._documents.items()
         ]

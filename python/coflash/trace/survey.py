@@ -16,9 +16,8 @@ from coflash.files.kept import fetched
 from coflash.files.kinds import TABLE
 from coflash.table import Table, table_of
 from coflash.table_files import write_parquet
-from coflash.trace import Options, Paths, info, paths
+from coflash.trace import NO_OPTIONS, Options, Paths, info, paths
 
-_NO_OPTIONS: Options = {}
 _EACH = 100
 """The rows after which the table is written."""
 _OF_A_FILE = frozenset({"file", "bytes", "modified_ns", "read", "error", "formats", "remarks", "same_as"})
@@ -28,7 +27,7 @@ _OF_A_FILE = frozenset({"file", "bytes", "modified_ns", "read", "error", "format
 def survey(
     traces: Paths,
     file: str | os.PathLike[str],
-    options: Options = _NO_OPTIONS,
+    options: Options = NO_OPTIONS,
     workers: int | None = None,
     *,
     page: str = "4KiB",
@@ -108,7 +107,7 @@ def _row(
         if (old := known.get(file)) and about.items() <= old.items():
             return old
         found = info(here, options, **how)
-        texts = {"error": "", "formats": ", ".join(found.formats), "remarks": "\n".join(found.remarks)}
+        texts = {"error": "", "formats": ", ".join(found.formats), "remarks": "; ".join(found.remarks)}
         return about | texts | found.numbers()
     except (CoflashError, OSError) as error:
         return about | {"error": str(error)}
