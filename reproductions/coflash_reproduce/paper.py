@@ -124,6 +124,13 @@ class Run:
         answered = requests > 0
         return float((means[answered] * requests[answered]).sum() / requests.sum())
 
+    def late_waf(self, begin: float) -> float:
+        """Return the write amplification from a share of the simulated time on."""
+        series = self.result().series()
+        late = slice(int(begin * len(series)), None)
+        programs = sum(int(series[name][late].sum()) for name in series.columns if name.startswith("programs_"))
+        return programs / int(series["host_writes_pages"][late].sum())
+
     @property
     def seed(self) -> int:
         """The seed."""

@@ -31,14 +31,6 @@ def closed_form(run: Run) -> float:
     return waf
 
 
-def in_the_long_run(run: Run) -> float:
-    """Return the write amplification over the second half of the simulated time."""
-    series = run.result().series()
-    late = slice(len(series) // 2, None)
-    programs = sum(int(series[column][late].sum()) for column in series.columns if column.startswith("programs_"))
-    return programs / int(series["host_writes_pages"][late].sum())
-
-
 def exported_bytes(run: Run) -> int:
     """Return the size of the address space that the device offers."""
     return int(run.document["workload"]["logical_bytes"])

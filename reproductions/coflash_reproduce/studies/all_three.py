@@ -156,11 +156,6 @@ def shapley_of(savings: list[float]) -> list[float]:
     return [*shapley(PARTS, lambda parts: savings[SETS.index(parts)]).values()]
 
 
-def late_ns(run: Run) -> float:
-    """Return the mean response in the second half of a run."""
-    return run.late_ns
-
-
 def late_erases(run: Run) -> float:
     """Return the erases in the second half of a run."""
     erases = run.result().series()["erases_blocks"]
