@@ -135,5 +135,5 @@ def test_results_that_are_none_of_fio(tmp_path: Path) -> None:
     with pytest.raises(CoflashError, match=r"a\.json: no result of fio"):
         read_fio(tmp_path)
     (tmp_path / "a.json").write_text("fio: failed")
-    with pytest.raises(CoflashError, match=r"a\.json: no JSON"):
+    with pytest.raises(CoflashError, match=r"a\.json: is no JSON"):
         read_fio(tmp_path)
