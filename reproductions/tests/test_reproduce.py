@@ -15,11 +15,12 @@ from coflash import CoflashError, Scenario, trace
 from coflash.cli import main
 from coflash.demo import find_trace
 from coflash.quantity import show, show_change
+from coflash.sweep.memory import flash_pages
 from coflash_reproduce import command, drawing
 from coflash_reproduce.cdm import PAPER, reading, workloads
 from coflash_reproduce.cdm.workloads import LIVE, Scale
 from coflash_reproduce.claim import COUNTED, FAILS, INPUT, READING, climb
-from coflash_reproduce.paper import Case, Experiment, Figure, flash_pages
+from coflash_reproduce.paper import Case, Experiment, Figure
 from coflash_reproduce.reproduction import PAPERS, Done, reproduce
 from coflash_reproduce.runs import run_all
 from processes import coflash

@@ -7,7 +7,8 @@ import math
 from coflash import analytic
 from coflash._core import quantity
 from coflash.quantity import PPB
-from coflash_reproduce.paper import Run, flash_pages
+from coflash.sweep.memory import flash_pages
+from coflash_reproduce.paper import Run
 
 
 def closed_form(run: Run) -> float:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from coflash.sweep.memory import flash_pages as pages_of
 from coflash_reproduce.paper import Run
-from coflash_reproduce.paper import flash_pages as pages_of
 from coflash_reproduce.warp import workloads as its
 from coflash_reproduce.warp.streams import PAGES, SECOND, TIMES_LARGER, Numbers
 
