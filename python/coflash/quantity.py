@@ -33,7 +33,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def agreed(count: int, verb: str) -> str:
-    """Return the verb of so many, given that of one: 1 holds, 3,000 hold; 1 was, 2 were."""
+    """Return the verb that agrees with a count, given that of one: 1 holds, 3,000 hold; 1 was, 2 were."""
     return verb if count == 1 else _OF_SEVERAL.get(verb, verb.removesuffix("s"))
 
 
