@@ -12,7 +12,7 @@ mod trace;
 use coflash_base::measure::SectionInfo;
 use coflash_base::{PolicyInfo, Quantity, suggest};
 use coflash_scenario::{BUILT_IN, ReplayMode, Requests, SCALED_KEYS, settings};
-use coflash_sim::{Checkpoints, Records, RunError, RunResult};
+use coflash_sim::{Checkpoints, Records, RunError, RunResult, TRACES};
 use numpy::{IntoPyArray, PyArray1};
 use observer::PythonObserver;
 use pyo3::create_exception;
@@ -125,7 +125,7 @@ impl Scenario {
     }
 
     fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let described = coflash_sim::describe(&external::bound(py, &self.0)?);
+        let described = coflash_sim::describe(&external::bound(py, &self.0)?, TRACES);
         external::take_failure().map_or_else(|| described.map_err(refused), Err)
     }
 
@@ -186,10 +186,6 @@ impl Scenario {
     fn __hash__(&self) -> u64 {
         u64::from_str_radix(&self.0.hash(), 16).expect("a digest is hexadecimal")
     }
-
-    fn __repr__(&self) -> String {
-        format!("<Scenario {} {}>", self.0.name, self.0.hash())
-    }
 }
 
 #[pyclass(frozen, module = "coflash._core")]
@@ -214,10 +210,6 @@ impl Warm {
     #[getter]
     fn heap_bytes(&self) -> usize {
         self.0.heap_bytes()
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<Warm {}>", self.0.key())
     }
 }
 
@@ -359,7 +351,7 @@ fn warm(py: Python<'_>, scenario: &Scenario, progress: Option<Py<PyAny>>) -> PyR
     let mut observer = PythonObserver::new(progress, None);
     let scenario = external::bound(py, &scenario.0)?;
     external::take_failure();
-    let warm = py.detach(|| coflash_sim::warm(&scenario, &mut observer));
+    let warm = py.detach(|| coflash_sim::warm(&scenario, TRACES, &mut observer));
     settled(py, warm, observer).map(Warm)
 }
 
@@ -370,7 +362,7 @@ fn fewest_programs<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let scenario = external::bound(py, &scenario.0)?;
-    object(py, &observed(py, progress, |observer| coflash_sim::fewest_programs(&scenario, observer))?)
+    told(py, progress, |observer| coflash_sim::fewest_programs(&scenario, TRACES, observer))
 }
 
 /// The result of a run, or the exception that ended it. A policy may have failed in its last requests.
@@ -379,6 +371,15 @@ fn settled<T>(py: Python<'_>, result: Result<T, RunError>, observer: PythonObser
         Some(failure) => Err(failure),
         None => result.map_err(|error| ended(py, error, observer)),
     }
+}
+
+/// The result of observed work as Python objects.
+fn told<'py, T: Send + Serialize>(
+    py: Python<'py>,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut PythonObserver) -> Result<T, RunError> + Send,
+) -> PyResult<Bound<'py, PyAny>> {
+    object(py, &observed(py, progress, work)?)
 }
 
 /// Do work that reports to a Python callback, and does not need the interpreter otherwise.
