@@ -348,11 +348,8 @@ type KeptCheckpoint = (PathBuf, bool, f64, Py<PyAny>);
 
 #[pyfunction]
 fn warm(py: Python<'_>, scenario: &Scenario, progress: Option<Py<PyAny>>) -> PyResult<Warm> {
-    let mut observer = PythonObserver::new(progress, None);
     let scenario = external::bound(py, &scenario.0)?;
-    external::take_failure();
-    let warm = py.detach(|| coflash_sim::warm(&scenario, TRACES, &mut observer));
-    settled(py, warm, observer).map(Warm)
+    observed(py, progress, |observer| coflash_sim::warm(&scenario, TRACES, observer)).map(Warm)
 }
 
 #[pyfunction]
@@ -389,8 +386,9 @@ fn observed<T: Send>(
     work: impl FnOnce(&mut PythonObserver) -> Result<T, RunError> + Send,
 ) -> PyResult<T> {
     let mut observer = PythonObserver::new(progress, None);
+    external::take_failure();
     let done = py.detach(|| work(&mut observer));
-    done.map_err(|error| ended(py, error, observer))
+    settled(py, done, observer)
 }
 
 #[pymodule]
