@@ -3,7 +3,7 @@
 The heading `# …` is the title of the page. A section `## NAME: TITLE`, or `## NAME` alone, is what the page says of
 that exhibit, scale or hypothesis. `{NAME}` in a section is a constant of the module, or another section; in the section
 "answer" it is a number that is computed for the page. A block of code in a section is data: its first line, such as
-"sql" or "toml figure", says what it is for (`queries`). Tables made from the runs may stand in `tables.sql` beside the text.
+"sql" or "toml figure", says what it is for (`queries`). Tables of the runs may stand in `tables.sql` beside the text.
 """
 
 from __future__ import annotations

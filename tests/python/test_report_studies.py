@@ -192,7 +192,7 @@ const lines = plot.linePoints ??= $$(".mark-line path", plot).map((line) => Arra
 return $$(".cursor circle", plot).map((dot) => dot.getBBox()).map((box) => lines.flat().reduce((least, { x, y }) =>
   Math.min(least, Math.hypot(x - box.x - box.width / 2, y - box.y - box.height / 2)), Infinity));
 """
-"""How far the dots under the cursor are from the nearest line; points of lines are found once for all places of the cursor."""
+"""How far the dots under the cursor are from the nearest line, whose points are found once."""
 
 
 def test_a_dot_lies_on_its_line(browser: WebDriver, results: list[Result], tmp_path: Path) -> None:
