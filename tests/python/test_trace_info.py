@@ -248,6 +248,8 @@ def test_a_survey_reads_as_it_is_told_and_says_what_was_assumed_and_what_comes_t
         0,
         f"{table}: 3 traces, 1 with the requests of another: see its column same_as\n",
     )
+    refused = coflash("trace", "survey", str(table), str(folder), "--read", "formt=msr")
+    assert refused.returncode == 2 and 'did you mean "format"?' in refused.stderr, "no error of each file"
     for _ in range(2):  # a second time its rows are kept
         found = survey_module.survey(folder, table, {"columns": "auto"})
         assert found["same_as"].tolist() == ["", str(folder / "a.csv"), ""]

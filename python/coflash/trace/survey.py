@@ -14,6 +14,7 @@ from coflash.files import remote
 from coflash.files.atomic_write import check_file, new_file
 from coflash.files.kept import fetched
 from coflash.files.kinds import TABLE
+from coflash.scenario import Scenario
 from coflash.table import Table, table_of
 from coflash.table_files import write_parquet
 from coflash.trace import NO_OPTIONS, Options, Paths, info, paths
@@ -49,7 +50,7 @@ def survey(
         sample: As of `info`.
 
     Raises:
-        CoflashError: There is no file, or the table cannot be written.
+        CoflashError: There is no file, an option is wrong, or the table cannot be written.
     """
     table, files = Path(file), [each for place in paths(traces) for each in _files(place)]
     if table.suffix.lower() != ".parquet":
@@ -57,6 +58,7 @@ def survey(
     check_file(table, TABLE, files)
     if not files:
         raise CoflashError("survey: no file was given; files and folders that have some are allowed")
+    Scenario.from_dict({}).with_({f"workload.trace_options.{key}": one for key, one in options.items()})
     how = {"page": page, "sample": sample}
     known = {str(row["file"]): row for row in _rows(table)}
     rows, first = list[Mapping[str, Any]](), dict[frozenset[Any], str]()
