@@ -1,5 +1,6 @@
 //! One job of a job file, as fio understands its options.
 
+use crate::Result;
 use coflash_base::{Amount, Bytes, Op, PlacementId};
 use coflash_workload::jobs::Pace;
 use coflash_workload::steady::SteadyState;
@@ -206,7 +207,7 @@ impl Job {
     ///
     /// # Errors
     /// A hint beyond the handles.
-    pub fn bind_placements(&mut self, handles: Option<u32>) -> Result<(), WorkloadError> {
+    pub fn bind_placements(&mut self, handles: Option<u32>) -> Result<()> {
         let (Some(handles), Some(placements)) = (handles, &mut self.placements) else { return Ok(()) };
         if placements.is_empty() {
             placements.extend((0..handles).filter_map(|handle| PlacementId::new(handle.into())));

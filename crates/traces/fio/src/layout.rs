@@ -4,6 +4,7 @@ use super::job::{Distribution, Generator, Job, READ, Seeding, WRITE};
 use super::map::VisitedMap;
 use super::place::{Places, Zone};
 use super::random::{DEFAULT_SEED, Lfsr, Seeds, Use, name_hash};
+use crate::Result;
 use coflash_base::seed::Rng;
 use coflash_base::{Amount, Bytes, Seed, Share};
 use coflash_workload::WorkloadError;
@@ -30,7 +31,7 @@ pub(super) struct Layout {
     pub(super) zones: [Vec<Zone>; 3],
 }
 
-fn refuse<T>(job: &Job, problem: impl std::fmt::Display) -> Result<T, WorkloadError> {
+fn refuse<T>(job: &Job, problem: impl std::fmt::Display) -> Result<T> {
     Err(WorkloadError::trace(&job.place, format!("[{}]: {problem}", job.name)))
 }
 
@@ -39,7 +40,7 @@ impl Layout {
     ///
     /// # Errors
     /// A range beyond the device, or too small for the job's requests; a zone beyond the range.
-    pub(super) fn new(job: &Job, device_bytes: u64, seed: Seed) -> Result<Self, WorkloadError> {
+    pub(super) fn new(job: &Job, device_bytes: u64, seed: Seed) -> Result<Self> {
         let (offset, room) = range(job, device_bytes)?;
         let zones = [zones(job, room, 0)?, zones(job, room, 1)?, zones(job, room, 2)?];
         Ok(Self {
@@ -68,7 +69,7 @@ impl Layout {
     ///
     /// # Errors
     /// More blocks than the generator reaches, or a map of visited blocks may have.
-    pub(super) fn places(&self, job: &Job) -> Result<Places, WorkloadError> {
+    pub(super) fn places(&self, job: &Job) -> Result<Places> {
         let blocks = self.room / job.least_size();
         let nearest = self.room.div_ceil(job.sizes[READ].least.min(job.sizes[WRITE].least));
         let seed = match job.seeding {
@@ -105,7 +106,7 @@ fn of_device(amount: Option<Amount>, device_bytes: u64) -> u64 {
 }
 
 /// The first byte of a job's range, and its bytes.
-fn range(job: &Job, device_bytes: u64) -> Result<(u64, u64), WorkloadError> {
+fn range(job: &Job, device_bytes: u64) -> Result<(u64, u64)> {
     let (settings, least) = (&job.settings, job.least_size());
     let is_share = |amount| matches!(amount, Some(Amount::Share(_)));
     let increment = of_device(settings.offset_increment, device_bytes).saturating_mul(job.clone.into());
@@ -150,7 +151,7 @@ fn seeds(job: &Job, seed: Seed) -> Seeds {
 }
 
 /// The zones of a direction; none without a distribution by zones.
-fn zones(job: &Job, room: u64, ddir: usize) -> Result<Vec<Zone>, WorkloadError> {
+fn zones(job: &Job, room: u64, ddir: usize) -> Result<Vec<Zone>> {
     let unit = job.align[ddir];
     let places = room / unit;
     let (mut zones, mut draws_until, mut size) = (Vec::new(), 0, 0);

@@ -56,16 +56,14 @@ use std::collections::VecDeque;
 use std::path::Path;
 use text::{Section, Text};
 
+/// A result, whose error is one of the workload where none is said.
+type Result<T, E = WorkloadError> = std::result::Result<T, E>;
+
 /// Open a job file on a device of `device_bytes`, with a number of handles if it takes placement hints, with the workload's seed.
 ///
 /// # Errors
 /// See [`JobFile::read`] and [`JobRequests::new`]; a placement hint beyond the handles.
-pub fn open(
-    file: &str,
-    device_bytes: u64,
-    handles: Option<u32>,
-    seed: Seed,
-) -> Result<HostJobs, WorkloadError> {
+pub fn open(file: &str, device_bytes: u64, handles: Option<u32>, seed: Seed) -> Result<HostJobs> {
     let file = JobFile::read(file, &mut read_file)?;
     let description = format!("fio: {}", file.description());
     let host_job = |(number, mut job): (usize, Job)| {
@@ -80,7 +78,7 @@ pub fn open(
             steady: job.steady,
         })
     };
-    let jobs = file.jobs.into_iter().enumerate().map(host_job).collect::<Result<_, WorkloadError>>()?;
+    let jobs = file.jobs.into_iter().enumerate().map(host_job).collect::<Result<_>>()?;
     Ok(HostJobs { jobs, files: file.files, remarks: file.remarks, global: file.global, description })
 }
 
@@ -88,7 +86,7 @@ pub fn open(
 ///
 /// # Errors
 /// A file that cannot be read, or is no job file.
-pub fn job_files(file: &str) -> Result<Vec<String>, WorkloadError> {
+pub fn job_files(file: &str) -> Result<Vec<String>> {
     JobFile::read(file, &mut read_file).map(|file| file.files)
 }
 
@@ -117,14 +115,11 @@ impl JobFile {
     ///
     /// # Errors
     /// A file that cannot be read; a line, an option or a value that is not allowed; options that contradict each other.
-    pub fn read(
-        file: &str,
-        read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
-    ) -> Result<Self, WorkloadError> {
+    pub fn read(file: &str, read: &mut dyn FnMut(&Path) -> std::io::Result<String>) -> Result<Self> {
         let whole = |problem: &str| WorkloadError::trace(file, problem);
         let (mut global, mut global_options) = (Options::new(), Vec::new());
         let (mut jobs, mut notes): (Vec<Job>, Notes) = (Vec::new(), Notes::default());
-        let Text { files, sections } = Text::read(file, read)?;
+        let Text { files, sections, .. } = Text::read(file, read)?;
         for section in sections {
             if section.name == "global" {
                 global.take(&section.lines)?;
@@ -167,15 +162,10 @@ impl JobFile {
         Ok(Self { jobs, files, remarks: notes.remarks(), global: global_options })
     }
 
-    /// The number of phases.
-    #[must_use]
-    pub fn phases(&self) -> u32 {
-        self.jobs.last().map_or(0, |job| job.phase + 1)
-    }
-
     /// The jobs in words: ` and ` between jobs of a phase, `, then ` between phases.
     #[must_use]
     pub fn description(&self) -> String {
+        let phases = self.jobs.last().map_or(0, |job| job.phase + 1);
         let phase = |phase: u32| {
             let mut jobs: Vec<(String, u32)> = Vec::new();
             for job in self.jobs.iter().filter(|job| job.phase == phase) {
@@ -189,7 +179,7 @@ impl JobFile {
                 .map(|(job, clones)| if clones == 1 { job } else { format!("{job}, {clones} times") });
             each.collect::<Vec<_>>().join(" and ")
         };
-        (0..self.phases()).map(phase).collect::<Vec<_>>().join(", then ")
+        (0..phases).map(phase).collect::<Vec<_>>().join(", then ")
     }
 }
 
@@ -287,11 +277,7 @@ fn steady_room(o: &Options) -> usize {
 }
 
 /// Make a job of a section's options.
-fn job_of(
-    section: &Section,
-    o: &Options,
-    [number, clone, phase, report]: [u32; 4],
-) -> Result<Job, WorkloadError> {
+fn job_of(section: &Section, o: &Options, [number, clone, phase, report]: [u32; 4]) -> Result<Job> {
     let sizes: [Sizes; 3] = std::array::from_fn(|ddir| {
         let split = o.split[ddir].clone();
         let of_split = || split.iter().map(|(size, _)| *size);

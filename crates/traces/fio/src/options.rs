@@ -4,9 +4,9 @@ use super::job::{Distribution, Generator, KINDS, Sequence, Settings};
 use super::known;
 use super::text::Line;
 use super::value::{amount, bytes, each, share_rest, split, switch, time, whole};
+use crate::Result;
 use coflash_base::suggest::hint;
 use coflash_base::{Duration, PlacementId};
-use coflash_workload::WorkloadError;
 use coflash_workload::jobs::Pace;
 use coflash_workload::steady::{BYTES, Criterion, REQUESTS, RESPONSE};
 use std::ops::Range;
@@ -78,7 +78,7 @@ impl Options {
     }
 
     /// Take the lines of a section, in order.
-    pub(super) fn take(&mut self, lines: &[Line]) -> Result<(), WorkloadError> {
+    pub(super) fn take(&mut self, lines: &[Line]) -> Result<()> {
         // The unit of sizes holds for the whole section.
         let (units, others): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.name == "kb_base");
         units.into_iter().chain(others).try_for_each(|line| {

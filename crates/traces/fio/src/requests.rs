@@ -5,14 +5,15 @@
 //!
 //! Cost: one or two draws a request; with a map of visited blocks a few words of it.
 
-use super::job::{Job, OPS, READ, Seeding, Select, TRIM, WRITE};
+use super::job::{Job, OPS, READ, Seeding, Select, Settings, TRIM, WRITE};
 use super::layout::Layout;
 use super::place::Places;
 use super::random::{Foreseen, Rand, Seeds, Use};
+use crate::Result;
 use coflash_base::{PlacementId, Seed, Time};
 use coflash_workload::jobs::JobSource;
 use coflash_workload::skewed::Rand32;
-use coflash_workload::{Op, Request, WorkloadError};
+use coflash_workload::{Op, Request};
 
 /// The requests of a [`Job`]; all arrive at time 0, since its pace depends on answers.
 #[derive(Clone, Debug)]
@@ -36,15 +37,8 @@ pub struct JobRequests {
     /// Bytes of this pass.
     in_pass: u64,
     passes_left: u64,
-    end: End,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    NotYet,
-    /// All requests are issued, but for a flush at the end.
-    Flush,
-    Reached,
+    /// Whether all requests are issued, a flush at the end included.
+    has_ended: bool,
 }
 
 /// The random numbers of a job, by use.
@@ -81,7 +75,7 @@ impl JobRequests {
     /// # Errors
     /// A range beyond the device, or too small for the job's requests; a zone beyond the range; more blocks than the
     /// generator reaches, or a map of visited blocks may have.
-    pub fn new(job: &Job, device_bytes: u64, seed: Seed) -> Result<Self, WorkloadError> {
+    pub fn new(job: &Job, device_bytes: u64, seed: Seed) -> Result<Self> {
         let layout = Layout::new(job, device_bytes, seed)?;
         Ok(Self {
             draws: Draws::new(&layout.seeds, layout.is_long, job.settings.kind.is_trim_write()),
@@ -97,7 +91,7 @@ impl JobRequests {
             bytes: [0; 3],
             in_pass: 0,
             passes_left: job.settings.loops,
-            end: End::NotYet,
+            has_ended: false,
             job: job.clone(),
         })
     }
@@ -226,17 +220,12 @@ impl JobRequests {
 
     #[inline]
     fn draw_direction(&mut self) -> usize {
-        let kind = self.job.settings.kind;
+        let Settings { kind, read_percent, .. } = self.job.settings;
         if kind.is_mixed() {
             if self.issued[self.direction] >= self.direction_until {
-                let next =
-                    if self.draws.mix.percent() <= self.job.settings.read_percent { READ } else { WRITE };
+                let next = if self.draws.mix.percent() <= read_percent { READ } else { WRITE };
                 if next != self.direction {
-                    let percent = if self.direction == READ {
-                        100 - self.job.settings.read_percent
-                    } else {
-                        self.job.settings.read_percent
-                    };
+                    let percent = if next == WRITE { 100 - read_percent } else { read_percent };
                     self.direction_until = self.issued[self.direction] * u64::from(percent) / 100;
                 }
                 self.direction = next;
@@ -408,23 +397,17 @@ const FLUSH: Request = Request { arrival: Time::ZERO, offset: 0, length: 0, op: 
 
 impl JobSource for JobRequests {
     fn draw(&mut self) -> Option<Request> {
-        while self.end == End::NotYet {
+        while !self.has_ended {
             if self.goes_on()
                 && let Some(request) = self.draw_in_pass()
             {
                 return Some(request);
             }
             if !self.turn() {
-                self.end = if self.job.settings.flush_at_end && self.job.settings.kind.ops[WRITE] {
-                    End::Flush
-                } else {
-                    End::Reached
-                };
+                self.has_ended = true;
+                let Settings { flush_at_end, kind, .. } = self.job.settings;
+                return (flush_at_end && kind.ops[WRITE]).then_some(FLUSH);
             }
-        }
-        if self.end == End::Flush {
-            self.end = End::Reached;
-            return Some(FLUSH);
         }
         None
     }

@@ -1,5 +1,6 @@
 //! The text of a job file: sections, options, comments and includes.
 
+use crate::Result;
 use coflash_workload::WorkloadError;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +26,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn refuse<T>(&self, problem: impl Into<String>) -> Result<T, WorkloadError> {
+    pub(super) fn refuse<T>(&self, problem: impl Into<String>) -> Result<T> {
         Err(WorkloadError::trace(&format!("{}:{}", self.file, self.line), problem))
     }
 }
@@ -39,33 +40,16 @@ pub(super) struct Section {
 }
 
 /// A job file and its includes as one text.
-#[derive(Debug)]
-pub(super) struct Text {
+pub(super) struct Text<'a> {
+    /// Returns the text of a file.
+    read: &'a mut dyn FnMut(&Path) -> std::io::Result<String>,
+    /// The files being read, from the outside in.
+    open: Vec<PathBuf>,
+    lines: usize,
     /// The files in the order in which they are first read, the job file first.
     pub(super) files: Vec<String>,
     /// The sections in order.
     pub(super) sections: Vec<Section>,
-}
-
-impl Text {
-    /// Read `file` and its includes. `read` returns the text of a file.
-    pub(super) fn read(
-        file: &str,
-        read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
-    ) -> Result<Self, WorkloadError> {
-        let text = Self { files: Vec::new(), sections: Vec::new() };
-        let mut reading = Reading { read, open: Vec::new(), text, lines: 0 };
-        reading.file(Path::new(file), None)?;
-        Ok(reading.text)
-    }
-}
-
-struct Reading<'a> {
-    read: &'a mut dyn FnMut(&Path) -> std::io::Result<String>,
-    /// The files being read, from the outside in.
-    open: Vec<PathBuf>,
-    text: Text,
-    lines: usize,
 }
 
 /// The job file that says what a command line of fio does, perhaps in a script; `None` if a text has none, or sections.
@@ -87,9 +71,19 @@ fn of_command(text: &str) -> Option<String> {
     Some(format!("[global]{}", lines.collect::<String>()))
 }
 
-impl Reading<'_> {
+impl<'a> Text<'a> {
+    /// Read `file` and its includes. `read` returns the text of a file.
+    pub(super) fn read(
+        file: &str,
+        read: &'a mut dyn FnMut(&Path) -> std::io::Result<String>,
+    ) -> Result<Self> {
+        let mut text = Self { read, open: Vec::new(), lines: 0, files: Vec::new(), sections: Vec::new() };
+        text.file(Path::new(file), None)?;
+        Ok(text)
+    }
+
     /// Read a file of lines that is named at `from`, or by the user.
-    fn file(&mut self, path: &Path, from: Option<&Place>) -> Result<(), WorkloadError> {
+    fn file(&mut self, path: &Path, from: Option<&Place>) -> Result<()> {
         let (file, text) = self.text_of(path, from)?;
         self.open.push(path.to_owned());
         let command = of_command(&text);
@@ -104,7 +98,7 @@ impl Reading<'_> {
     }
 
     /// The name of a file, which is one of the job's, and its text.
-    fn text_of(&mut self, path: &Path, from: Option<&Place>) -> Result<(String, String), WorkloadError> {
+    fn text_of(&mut self, path: &Path, from: Option<&Place>) -> Result<(String, String)> {
         let file = path.display().to_string();
         let named = |problem: String| match from {
             Some(place) => WorkloadError::trace(&format!("{}:{}", place.file, place.line), problem),
@@ -120,13 +114,13 @@ impl Reading<'_> {
             let what = from.map_or(String::new(), |_| format!("{file}: "));
             named(format!("{what}{error}"))
         })?;
-        if !self.text.files.contains(&file) {
-            self.text.files.push(file.clone());
+        if !self.files.contains(&file) {
+            self.files.push(file.clone());
         }
         Ok((file, text))
     }
 
-    fn line(&mut self, text: &str, at: Place) -> Result<(), WorkloadError> {
+    fn line(&mut self, text: &str, at: Place) -> Result<()> {
         self.lines += 1;
         if self.lines > LINES_MAX {
             return at.refuse(format!("at most {LINES_MAX} lines are allowed, those of includes counted"));
@@ -139,7 +133,7 @@ impl Reading<'_> {
             let Some(name) = rest.strip_suffix(']').map(str::trim).filter(|name| !name.is_empty()) else {
                 return at.refuse(format!("\"{text}\" was given; a section such as [name] is allowed"));
             };
-            self.text.sections.push(Section { at, name: name.to_owned(), lines: Vec::new() });
+            self.sections.push(Section { at, name: name.to_owned(), lines: Vec::new() });
             return Ok(());
         }
         let beside = self.open.last().and_then(|open| open.parent()).unwrap_or(Path::new("")).to_owned();
@@ -153,7 +147,7 @@ impl Reading<'_> {
         if let ("dp_scheme", Some(path)) = (name.as_str(), &value) {
             value = Some(self.text_of(&beside.join(path), Some(&at))?.1); // the ranges themselves
         }
-        let Some(section) = self.text.sections.last_mut() else {
+        let Some(section) = self.sections.last_mut() else {
             return at.refuse(format!(
                 "\"{text}\" stands before the first section; a section such as [global] comes first"
             ));

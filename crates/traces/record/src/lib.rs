@@ -234,11 +234,8 @@ impl<W: Write + Send> RecordsDecisions for Recorder<W> {
 /// A recorder of a device that is served: in memory, and of candidates those that were picked.
 pub type LiveRecorder = Recorder<Vec<u8>>;
 
-/// What happened in a part of a session, as the same tables.
-pub struct Piece {
-    operations: Option<Table<Vec<u8>>>,
-    decisions: Option<Table<Vec<u8>>>,
-}
+/// What happened in a part of a session, as the same tables: of operations, and of decisions.
+pub struct Piece([Option<Table<Vec<u8>>>; 2]);
 
 impl LiveRecorder {
     /// Begin to record a device of a scenario that was checked.
@@ -249,12 +246,9 @@ impl LiveRecorder {
 
     /// Take what was recorded since the last call.
     pub fn take(&mut self) -> Piece {
-        let next = |columns| Some(Table::begin(Vec::new(), columns, &self.geometry, PIECE_ROWS));
+        let next = |columns| Table::begin(Vec::new(), columns, &self.geometry, PIECE_ROWS);
         let (operations, decisions) = (next(&OPERATIONS[..]), next(&DECISIONS[..]));
-        Piece {
-            operations: std::mem::replace(&mut self.operations, operations),
-            decisions: std::mem::replace(&mut self.decisions, decisions),
-        }
+        Piece([self.operations.replace(operations), self.decisions.replace(decisions)])
     }
 }
 
@@ -262,7 +256,7 @@ impl Piece {
     /// Operations that are left out: there were more than a piece may have.
     #[must_use]
     pub fn left_out(&self) -> u64 {
-        self.operations.as_ref().map_or(0, |table| table.rows.saturating_sub(table.most)) as u64
+        self.0[0].as_ref().map_or(0, |table| table.rows.saturating_sub(table.most)) as u64
     }
 
     /// Write the tables of operations and of decisions as streams of Arrow; empty ones as no bytes.
@@ -273,7 +267,8 @@ impl Piece {
         let written = |table: Option<Table<Vec<u8>>>| {
             table.filter(|table| table.rows > 0).map_or_else(|| Ok(Vec::new()), Table::finish)
         };
-        Ok([written(self.operations)?, written(self.decisions)?])
+        let [operations, decisions] = self.0.map(written);
+        Ok([operations?, decisions?])
     }
 }
 
@@ -311,12 +306,8 @@ impl<'a> RunRecording<'a> {
 
     /// Have the run recorded.
     pub fn given<'b>(&self, given: RunInputs<'b>) -> RunInputs<'b> {
-        match &self.recorder {
-            Some(recorder) => {
-                RunInputs { operations: Some(recorder.clone()), decisions: Some(recorder.clone()), ..given }
-            }
-            None => given,
-        }
+        let Some(recorder) = &self.recorder else { return given };
+        RunInputs { operations: Some(recorder.clone()), decisions: Some(recorder.clone()), ..given }
     }
 
     /// Write the files.

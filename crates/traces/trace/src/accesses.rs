@@ -3,9 +3,10 @@
 //! Units of neighbouring pages are sampled by a hash of their place (SHARDS, as in [`info`](crate::info)): whenever there
 //! are too many, half of them go. A trim is no access, and of a request to more than 65,536 pages the first ones count.
 
+use crate::Result;
 use crate::info::{Sampling, TRACKED_PER_REQUEST_MAX, mix};
 use coflash_base::prefetch::prefetch;
-use coflash_workload::{Op, Source, WorkloadError};
+use coflash_workload::{Op, Source};
 use std::num::NonZeroU32;
 
 /// The most accesses that are kept, 256 MiB.
@@ -106,12 +107,7 @@ impl Accesses {
     ///
     /// # Errors
     /// An error of the source.
-    pub fn read(
-        source: &mut dyn Source,
-        page_bytes: u64,
-        unit_pages: u32,
-        pages_max: usize,
-    ) -> Result<Self, WorkloadError> {
+    pub fn read(source: &mut dyn Source, page_bytes: u64, unit_pages: u32, pages_max: usize) -> Result<Self> {
         let unit_pages = u64::from(unit_pages);
         let units_max = pages_max.min(WRITE as usize).div_ceil(unit_pages as usize);
         let mut accesses = Self {
@@ -180,14 +176,11 @@ impl Accesses {
         let mut number = |unit, hash| (hash <= self.limit).then(|| self.units.number(unit, hash));
         let renumbered: Vec<Option<u32>> = units.into_iter().map(|unit| number(unit, mix(unit))).collect();
         let unit_pages = self.unit_pages as u32;
-        self.kept = std::mem::take(&mut self.kept)
-            .into_iter()
-            .filter_map(|access| {
-                let page = access & !WRITE;
-                let unit: u32 = renumbered[(page / unit_pages) as usize]?;
-                Some((unit * unit_pages + page % unit_pages) | (access & WRITE))
-            })
-            .collect();
+        self.kept.retain_mut(|access| {
+            let (page, write) = (*access & !WRITE, *access & WRITE);
+            let unit = renumbered[(page / unit_pages) as usize];
+            unit.map(|unit| *access = (unit * unit_pages + page % unit_pages) | write).is_some()
+        });
     }
 
     /// The accesses in order: the page, below [`pages`](Self::pages), and whether it was written.
@@ -228,7 +221,7 @@ mod tests {
     struct Requests(Vec<Request>);
 
     impl Source for Requests {
-        fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+        fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<()> {
             *batch = std::mem::take(&mut self.0);
             Ok(())
         }

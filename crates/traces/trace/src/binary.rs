@@ -1,22 +1,15 @@
 //! Binary formats: the framing of records, and numbers of either byte order.
 
+use crate::Result;
 use crate::block_reader::BlockReader;
 use crate::devices::Devices;
-use crate::reader::{ReadError, Records};
-use crate::record::{Conventions, FieldError, Record};
+use crate::reader::{Opening, ReadError, Records};
+use crate::record::{FieldError, Parsed, Record};
 use crate::text::SAMPLE_BYTES;
-use coflash_workload::WorkloadError;
 use coflash_workload::recorded::TraceOptions;
 
 /// A binary format.
 pub(crate) trait BinaryFormat: Send + Sized + 'static {
-    /// The name of the format, whose description is in `formats.txt`.
-    const NAME: &'static str;
-    /// Conventions common to all records.
-    const CONVENTIONS: Conventions;
-    /// Whether a trace consists of one file per processor.
-    const PER_PROCESSOR: bool = false;
-
     /// Whether a file that begins with `ahead` is of this format. `ahead` is not empty, and holds all of a small file.
     fn recognises(ahead: &[u8]) -> bool;
 
@@ -24,30 +17,25 @@ pub(crate) trait BinaryFormat: Send + Sized + 'static {
     ///
     /// # Errors
     /// A malformed field of the header.
-    fn open(ahead: &[u8], options: &TraceOptions) -> Result<(Self, usize), FieldError>;
+    fn open(ahead: &[u8], options: &TraceOptions) -> Parsed<(Self, usize)>;
 
     /// The length of the part of a record that determines its length.
     fn head_bytes(&self) -> usize;
 
-    /// The total length of the record that begins with `head`.
+    /// The total length of the record that begins with `head`, and that of the data that follow it and are not read.
     ///
     /// # Errors
     /// A malformed field; the rest of the file cannot be read.
     #[inline]
-    fn bytes(&self, _head: &[u8]) -> Result<usize, FieldError> {
-        Ok(self.head_bytes())
-    }
-
-    /// The length of the data that follows the record that begins with `head`, and is not read.
-    fn data_bytes(&self, _head: &[u8]) -> u64 {
-        0
+    fn bytes(&self, _head: &[u8]) -> Parsed<(usize, u64)> {
+        Ok((self.head_bytes(), 0))
     }
 
     /// Parse a record; `None` for records that are no requests.
     ///
     /// # Errors
     /// A malformed field.
-    fn record(&mut self, record: &[u8], devices: &mut Devices) -> Result<Option<Record>, FieldError>;
+    fn record(&mut self, record: &[u8], devices: &mut Devices) -> Parsed<Option<Record>>;
 
     /// Assumptions about ambiguities of the format.
     fn remarks(&self) -> Vec<String> {
@@ -63,19 +51,13 @@ pub(crate) struct BinaryRecords<B> {
 }
 
 impl<B: BinaryFormat> BinaryRecords<B> {
-    pub(crate) fn open(
-        file: &str,
-        mut input: BlockReader,
-        options: &TraceOptions,
-    ) -> Result<Self, WorkloadError> {
-        let ahead =
-            input.sample(SAMPLE_BYTES).map_err(|error| WorkloadError::trace(file, error.to_string()))?;
+    pub(crate) fn open(mut input: BlockReader, opening: &Opening<'_>) -> Result<Self> {
+        let ahead = input.sample(SAMPLE_BYTES).map_err(|error| opening.refused(error))?;
         if ahead.is_empty() {
-            return Err(WorkloadError::trace(file, "the file is empty: it has no requests"));
+            return Err(opening.refused("the file is empty: it has no requests"));
         }
-        let (format, header_bytes) = B::open(ahead, options).map_err(|FieldError { field, problem }| {
-            WorkloadError::Malformed { file: file.to_owned(), line: 1, field, problem }
-        })?;
+        let opened = B::open(ahead, opening.options);
+        let (format, header_bytes) = opened.map_err(|error| error.within(opening.name, 1))?;
         input.consume(header_bytes);
         Ok(Self { input, format, number: 0 })
     }
@@ -103,8 +85,7 @@ impl<B: BinaryFormat> Records for BinaryRecords<B> {
             if head.len() < head_bytes {
                 return Err(self.cut(head_bytes));
             }
-            let bytes = self.format.bytes(head).map_err(ReadError::Lost)?;
-            let data_bytes = self.format.data_bytes(head);
+            let (bytes, data_bytes) = self.format.bytes(head).map_err(ReadError::Lost)?;
             let ahead = self.input.peek(bytes)?;
             let Some(record) = ahead.get(..bytes) else {
                 return Err(self.cut(bytes));
@@ -129,7 +110,7 @@ impl<B: BinaryFormat> Records for BinaryRecords<B> {
 
 /// Convert a number of `unit`s to the base unit (bytes, nanoseconds).
 #[inline]
-pub(crate) fn scaled(count: u64, unit: u64, field: &'static str) -> Result<u64, FieldError> {
+pub(crate) fn scaled(count: u64, unit: u64, field: &'static str) -> Parsed<u64> {
     count
         .checked_mul(unit)
         .ok_or_else(|| FieldError::number(field, count, &format!("a number that times {unit} is below 2^64")))

@@ -4,6 +4,9 @@
 //! or foreign bytes after the last member are errors: half a trace would give a wrong result. Zeros after a member of gzip
 //! or bzip2 are no data: tapes and block devices pad files with them, and `gzip -d` is silent about them.
 
+use crate::input::Input;
+use bzip2::bufread::BzDecoder;
+use flate2::bufread::GzDecoder;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 /// How a file is compressed.
@@ -55,29 +58,21 @@ impl Compression {
 }
 
 /// Detect the compression of `input` and decompress it.
-pub(crate) fn decompress(mut input: Box<dyn Read + Send>) -> io::Result<(Compression, Box<dyn Read + Send>)> {
+pub(crate) fn decompress(mut input: Input) -> io::Result<(Compression, Input)> {
     let mut head = Vec::new();
     input.by_ref().take(MAGIC_BYTES_MAX).read_to_end(&mut head)?;
     let compression = Compression::detect(&head);
     // Chained, not rewound: a pipe cannot seek.
     let whole = Cursor::new(head).chain(input);
-    let plain: Box<dyn Read + Send> = match compression {
+    let plain: Input = match compression {
         Compression::Plain => Box::new(whole),
-        Compression::Gzip => Box::new(Members::new(
-            whole,
-            flate2::bufread::GzDecoder::new,
-            flate2::bufread::GzDecoder::into_inner,
-        )),
+        Compression::Gzip => Box::new(Members::new(whole, GzDecoder::new, GzDecoder::into_inner)),
         Compression::Zstd => {
             let mut decoder = zstd::stream::read::Decoder::new(whole)?;
             decoder.window_log_max(MEMORY_BYTES_MAX_LOG)?;
             Box::new(decoder)
         }
-        Compression::Bzip2 => Box::new(Members::new(
-            whole,
-            bzip2::bufread::BzDecoder::new,
-            bzip2::bufread::BzDecoder::into_inner,
-        )),
+        Compression::Bzip2 => Box::new(Members::new(whole, BzDecoder::new, BzDecoder::into_inner)),
         Compression::Xz => {
             let stream = liblzma::stream::Stream::new_stream_decoder(
                 1 << MEMORY_BYTES_MAX_LOG,
@@ -89,7 +84,8 @@ pub(crate) fn decompress(mut input: Box<dyn Read + Send>) -> io::Result<(Compres
     Ok((compression, plain))
 }
 
-type Packed = BufReader<io::Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>>;
+type Whole = io::Chain<Cursor<Vec<u8>>, Input>;
+type Packed = BufReader<Whole>;
 
 /// The members of a file, decoded one after another.
 struct Members<D> {
@@ -101,11 +97,7 @@ struct Members<D> {
 }
 
 impl<D: Read> Members<D> {
-    fn new(
-        input: io::Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>,
-        open: fn(Packed) -> D,
-        close: fn(D) -> Packed,
-    ) -> Self {
+    fn new(input: Whole, open: fn(Packed) -> D, close: fn(D) -> Packed) -> Self {
         Self { decoder: Some(open(BufReader::new(input))), between: None, open, close }
     }
 

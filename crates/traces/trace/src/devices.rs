@@ -5,7 +5,7 @@
 //! any device, so their sizes need not be known. With a smaller stride, a request that reaches into the next device is
 //! refused, unless there is no other device; in a trace that is split, always.
 
-use crate::record::{FieldError, show};
+use crate::record::{FieldError, Parsed, show};
 use coflash_base::Bytes;
 use std::collections::BTreeMap;
 
@@ -62,13 +62,7 @@ impl Devices {
 
     /// The address of byte `offset` of `device`, for a request that ends at byte `end` of the device.
     #[inline]
-    pub(crate) fn address(
-        &mut self,
-        device: u32,
-        offset: u64,
-        end: u64,
-        field: &'static str,
-    ) -> Result<u64, FieldError> {
+    pub(crate) fn address(&mut self, device: u32, offset: u64, end: u64, field: &'static str) -> Parsed<u64> {
         let highest = self.highest.max(device);
         let end_max = self.end_max.max(end);
         let has_others = highest > 0 || self.kept_apart && !self.names.is_empty();

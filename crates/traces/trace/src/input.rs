@@ -7,15 +7,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A byte input.
 pub(crate) type Input = Box<dyn Read + Send>;
 
-/// An input that may block. A signal ends the read with an error instead of a retry.
-pub(crate) struct Interruptible<R>(pub(crate) R);
+/// An input, and what its errors are told as.
+pub(crate) struct Retold<R, F>(pub(crate) R, pub(crate) F);
 
-impl<R: Read> Read for Interruptible<R> {
+impl<R: Read, F: FnMut(io::Error) -> io::Error> Read for Retold<R, F> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer).map_err(|error| match error.kind() {
-            io::ErrorKind::Interrupted => io::Error::other("interrupted"),
-            _ => error,
-        })
+        self.0.read(buffer).map_err(&mut self.1)
+    }
+}
+
+/// Of an input that may block: a signal ends the read with an error instead of a retry.
+pub(crate) fn interrupted(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::Interrupted => io::Error::other("interrupted"),
+        _ => error,
     }
 }
 

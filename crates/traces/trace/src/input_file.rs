@@ -4,8 +4,9 @@
 //! parallel, so each file of an archive is opened separately. That is free for a plain archive; a compressed one is
 //! decompressed again up to each of its files.
 
+use crate::Result;
 use crate::compression::{Compression, decompress};
-use crate::input::{Counted, Input, Interruptible, SeekableFile};
+use crate::input::{Counted, Input, Retold, SeekableFile, interrupted};
 use coflash_base::suggest::unread;
 use coflash_workload::WorkloadError;
 use coflash_workload::recorded::{STANDARD_INPUT, Tap};
@@ -50,7 +51,7 @@ pub(crate) fn is_archive(head: &[u8]) -> bool {
 }
 
 /// The files denoted by `path`. All of them can be opened.
-pub(crate) fn input_files(path: &str) -> Result<Vec<InputFile>, WorkloadError> {
+pub(crate) fn input_files(path: &str) -> Result<Vec<InputFile>> {
     if path == STANDARD_INPUT {
         let name = "standard input".to_owned();
         return Ok(vec![InputFile { name, bytes: None, cut_at: None, location: Location::StandardInput }]);
@@ -83,7 +84,7 @@ pub(crate) fn input_files(path: &str) -> Result<Vec<InputFile>, WorkloadError> {
 }
 
 /// The files in the archive at `path`.
-fn archived_files(path: &str, compression: Compression) -> Result<Vec<InputFile>, WorkloadError> {
+fn archived_files(path: &str, compression: Compression) -> Result<Vec<InputFile>> {
     let list = || -> io::Result<Vec<Option<InputFile>>> {
         let mut file = File::open(path)?;
         // A plain archive permits seeking, a compressed one must be read.
@@ -126,11 +127,7 @@ fn archived_file<R: Read>(
 
 impl InputFile {
     /// Open the file; its reads are added to `consumed_bytes`. Input that can be read only once passes through `tap`.
-    pub(crate) fn open(
-        &self,
-        consumed_bytes: &Arc<AtomicU64>,
-        tap: Option<&Tap>,
-    ) -> Result<Input, WorkloadError> {
+    pub(crate) fn open(&self, consumed_bytes: &Arc<AtomicU64>, tap: Option<&Tap>) -> Result<Input> {
         let refused =
             |error: io::Error| WorkloadError::trace(&self.name, unread(Path::new(&self.name), &error));
         let counted =
@@ -140,12 +137,12 @@ impl InputFile {
             None => input,
         };
         match &self.location {
-            Location::StandardInput => Ok(once(STANDARD_INPUT, Box::new(Interruptible(io::stdin())))),
+            Location::StandardInput => Ok(once(STANDARD_INPUT, Box::new(Retold(io::stdin(), interrupted)))),
             Location::Path(path) => {
                 let file = File::open(path).map_err(refused)?;
                 let whole: Input = match self.bytes {
                     Some(_) => Box::new(file),
-                    None => once(path, Box::new(Interruptible(file))),
+                    None => once(path, Box::new(Retold(file, interrupted))),
                 };
                 Ok(counted(whole))
             }

@@ -52,5 +52,8 @@ mod window;
 pub use coflash_workload::recorded::{
     Arrangement, OnError, STANDARD_INPUT, Tap, TraceEvent, TraceOptions, Units,
 };
-pub use notation::{Columns, ColumnsError};
+pub use notation::Columns;
 pub use source::{Parts, TraceSource, from_reader, open, open_tapped};
+
+/// A result, whose error is one of the workload where none is said.
+pub(crate) type Result<T, E = coflash_workload::WorkloadError> = std::result::Result<T, E>;

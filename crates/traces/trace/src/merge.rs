@@ -4,6 +4,7 @@
 //! the start of a recording are unchanged. Simultaneous requests are in the order of their files. A batch of each file
 //! is in memory.
 
+use crate::Result;
 use crate::devices::Devices;
 use crate::reader::{ADDRESS_END, RequestReader, add_new};
 use coflash_base::{Duration, Time};
@@ -36,7 +37,7 @@ impl MergeInput {
     }
 
     /// The arrival of its next request; `None` at its end.
-    fn head_ns(&mut self, devices: &mut Devices) -> Result<Option<u64>, WorkloadError> {
+    fn head_ns(&mut self, devices: &mut Devices) -> Result<Option<u64>> {
         if self.next == self.batch.len() {
             self.batch.clear();
             self.next = 0;
@@ -47,7 +48,7 @@ impl MergeInput {
     }
 
     /// Shift the addresses of a new batch.
-    fn shift(&mut self) -> Result<(), WorkloadError> {
+    fn shift(&mut self) -> Result<()> {
         if self.shift_bytes == 0 {
             return Ok(());
         }
@@ -102,7 +103,7 @@ impl Merge {
     }
 
     /// Read the first batch of each input to determine the origin of dates.
-    fn start(&mut self, devices: &mut Devices) -> Result<(), WorkloadError> {
+    fn start(&mut self, devices: &mut Devices) -> Result<()> {
         let mut heads = Vec::with_capacity(self.inputs.len());
         for input in &mut self.inputs {
             heads.push(input.head_ns(devices)?);
@@ -126,7 +127,7 @@ impl Merge {
 }
 
 impl RequestReader for Merge {
-    fn read(&mut self, batch: &mut Vec<Request>, devices: &mut Devices) -> Result<(), WorkloadError> {
+    fn read(&mut self, batch: &mut Vec<Request>, devices: &mut Devices) -> Result<()> {
         if !self.started {
             self.started = true;
             self.start(devices)?;

@@ -50,15 +50,8 @@ pub enum Column {
     Latency {
         step_ns: u64,
     },
-    /// In steps of `step_bytes`; the number is a multiple of `multiple`.
-    Offset {
-        step_bytes: u64,
-        multiple: u64,
-    },
-    Size {
-        step_bytes: u64,
-        multiple: u64,
-    },
+    Offset(ByteSteps),
+    Size(ByteSteps),
     /// One of the given words; `None` skips the row.
     Op(Words<Option<Op>>),
     /// One of the usual words.
@@ -79,14 +72,22 @@ pub enum Column {
     Text,
 }
 
+/// Numbers of steps of `bytes` each; a number is a multiple of `multiple`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct ByteSteps {
+    pub bytes: u64,
+    pub multiple: u64,
+}
+
 impl Column {
     /// The name in the notation.
     pub fn role(&self) -> &'static str {
         match self {
             Self::Time { .. } => "time",
             Self::Latency { .. } => "latency",
-            Self::Offset { .. } => "offset",
-            Self::Size { .. } => "size",
+            Self::Offset(_) => "offset",
+            Self::Size(_) => "size",
             Self::Op(_) | Self::UsualOp | Self::Flags => "op",
             Self::Device { .. } => "device",
             Self::Placement => "placement",
@@ -162,14 +163,6 @@ const MEANINGS: [(&str, Option<Op>); 5] = [
     ("skip", None),
 ];
 
-/// The error of an invalid list of columns.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{given}\" is not columns such as \"{EXAMPLE}\": {problem}")]
-pub struct ColumnsError {
-    given: String,
-    problem: String,
-}
-
 impl Columns {
     /// The columns.
     pub fn columns(&self) -> &[Column] {
@@ -197,15 +190,8 @@ impl Columns {
                 None => columns.push(column(entry)?),
             }
         }
-        for (role, needed) in [
-            ("time", false),
-            ("latency", false),
-            ("op", false),
-            ("offset", true),
-            ("size", true),
-            ("placement", false),
-            ("text", false),
-        ] {
+        for role in ["time", "latency", "op", "offset", "size", "placement", "text"] {
+            let needed = matches!(role, "offset" | "size");
             let constants = if role == "op" { op.len() } else { 0 };
             let count = constants + columns.iter().filter(|column| column.role() == role).count();
             if count > 1 || (needed && count == 0) {
@@ -215,12 +201,8 @@ impl Columns {
         }
         let is_device = |column: &Column| column.role() == "device";
         let devices = columns.iter().filter(|column| is_device(column)).count();
-        if columns
-            .iter()
-            .skip_while(|column| !is_device(column))
-            .take(devices)
-            .any(|column| !is_device(column))
-        {
+        let mut from_first = columns.iter().skip_while(|column| !is_device(column)).take(devices);
+        if from_first.any(|column| !is_device(column)) {
             return Err("columns of one device must follow each other".to_owned());
         }
         Ok(Self { text: text.to_owned(), columns, op: op.pop() })
@@ -228,10 +210,11 @@ impl Columns {
 }
 
 impl FromStr for Columns {
-    type Err = ColumnsError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, ColumnsError> {
-        Self::parse(text).map_err(|problem| ColumnsError { given: text.to_owned(), problem })
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+            .map_err(|problem| format!("\"{text}\" is not columns such as \"{EXAMPLE}\": {problem}"))
     }
 }
 
@@ -248,12 +231,8 @@ fn column(text: &str) -> Result<Column, String> {
     match (role.trim(), detail) {
         ("time", Some(unit)) => time_unit(unit).map(|step_ns| Column::Time { step_ns, whole: false }),
         ("latency", Some(unit)) => time_unit(unit).map(|step_ns| Column::Latency { step_ns }),
-        (role @ ("offset" | "size"), Some(unit)) => {
-            byte_unit(unit).map(|(step_bytes, multiple)| match role {
-                "offset" => Column::Offset { step_bytes, multiple },
-                _ => Column::Size { step_bytes, multiple },
-            })
-        }
+        ("offset", Some(unit)) => steps(unit).map(Column::Offset),
+        ("size", Some(unit)) => steps(unit).map(Column::Size),
         (role @ ("time" | "latency"), None) => {
             Err(format!("{role} has no unit, as in {role}:us (s, ms, us, ns, iso)"))
         }
@@ -307,7 +286,7 @@ fn time_unit(unit: &str) -> Result<u64, String> {
 }
 
 /// Parse a step in bytes, and the divisor of the number of steps.
-fn byte_unit(given: &str) -> Result<(u64, u64), String> {
+fn steps(given: &str) -> Result<ByteSteps, String> {
     let (unit, multiple) = given.split_once('%').unwrap_or((given, "1"));
     let step = match unit {
         "bytes" => Ok(Bytes { count: 1 }),
@@ -317,7 +296,9 @@ fn byte_unit(given: &str) -> Result<(u64, u64), String> {
         step => step.parse().or_else(|error| format!("1{step}").parse().map_err(|_| error)),
     };
     match (step, multiple.parse()) {
-        (Ok(Bytes { count }), Ok(multiple)) if count > 0 && multiple > 0 => Ok((count, multiple)),
+        (Ok(Bytes { count: bytes }), Ok(multiple)) if bytes > 0 && multiple > 0 => {
+            Ok(ByteSteps { bytes, multiple })
+        }
         _ => Err(format!("\"{given}\" is not a unit of bytes{}", hint(unit, &["bytes", "sectors", "pages"]))),
     }
 }

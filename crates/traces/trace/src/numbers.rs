@@ -2,45 +2,33 @@
 //! brought into this form first: a fraction of zeros, an exponent, `0x`, groups of digits, a decimal comma. A time may be
 //! a date or a time of day as well.
 
-use crate::record::FieldError;
+use crate::record::{FieldError, Parsed};
 use chrono::NaiveDate;
 
 /// Parse a whole number.
 #[inline]
-pub(crate) fn whole(given: &[u8], field: &'static str) -> Result<u64, FieldError> {
-    // Nineteen digits always fit.
-    match digits(given) {
-        Some(value) if given.len() <= 19 => Ok(value),
-        _ => whole_slow(given, field),
-    }
+pub(crate) fn whole(given: &[u8], field: &'static str) -> Parsed<u64> {
+    number(given).ok_or_else(|| {
+        let expected = if are_digits(given) { "a whole number below 2^64" } else { "a whole number" };
+        FieldError::text(field, given, expected)
+    })
 }
 
-/// The value of `given` modulo 2^64; `None` unless it consists of digits.
+/// The number of digits; `None` if there are none or others, or if it is 2^64 or more.
 #[inline]
-fn digits(given: &[u8]) -> Option<u64> {
-    let mut value = 0_u64;
-    for &byte in given {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
-    }
-    if given.is_empty() { None } else { Some(value) }
+fn number(digits: &[u8]) -> Option<u64> {
+    let digit = |byte: u8| char::from(byte).to_digit(10).map(u64::from);
+    let add = |number: u64, &byte: &u8| number.checked_mul(10)?.checked_add(digit(byte)?);
+    digits.iter().try_fold(0, add).filter(|_| !digits.is_empty())
 }
 
-#[cold]
-fn whole_slow(given: &[u8], field: &'static str) -> Result<u64, FieldError> {
-    if given.is_empty() || !given.iter().all(u8::is_ascii_digit) {
-        return Err(FieldError::text(field, given, "a whole number"));
-    }
-    let value = std::str::from_utf8(given).ok().and_then(|digits| digits.parse().ok());
-    value.ok_or_else(|| FieldError::text(field, given, "a whole number below 2^64"))
+fn are_digits(given: &[u8]) -> bool {
+    !given.is_empty() && given.iter().all(u8::is_ascii_digit)
 }
 
 /// Parse a whole number of `unit`s into the base unit (bytes, nanoseconds).
 #[inline]
-pub(crate) fn units(given: &[u8], unit: u64, field: &'static str) -> Result<u64, FieldError> {
+pub(crate) fn units(given: &[u8], unit: u64, field: &'static str) -> Parsed<u64> {
     let count = whole(given, field)?;
     count.checked_mul(unit).ok_or_else(|| too_large(given, unit, field))
 }
@@ -63,26 +51,18 @@ pub(crate) const POWERS_OF_TEN: [u64; 19] = {
 /// Parse a decimal number of `unit`s into the base unit, in integer arithmetic: "0.026214" s is 26,214,000
 /// ns. The result is rounded down, so that the order of times is preserved.
 #[inline]
-pub(crate) fn decimal(given: &[u8], unit: u64, field: &'static str) -> Result<u64, FieldError> {
-    let wrong = || FieldError::text(field, given, "a decimal number");
-    let Some(point) = given.iter().position(|&b| b == b'.') else {
-        digits(given).ok_or_else(wrong)?;
-        return units(given, unit, field);
-    };
-    let fraction = &given[point + 1..];
-    // Eighteen digits of a fraction are far below a nanosecond of any unit; the rest need only be digits.
-    let (fraction, beyond) = fraction.split_at(fraction.len().min(POWERS_OF_TEN.len() - 1));
-    let part = digits(fraction).ok_or_else(wrong)?;
-    if !beyond.iter().all(u8::is_ascii_digit) || digits(&given[..point]).is_none() {
-        return Err(wrong());
+pub(crate) fn decimal(given: &[u8], unit: u64, field: &'static str) -> Parsed<u64> {
+    let point = given.iter().position(|&b| b == b'.');
+    let (whole, fraction) = point.map_or((given, &b"0"[..]), |point| (&given[..point], &given[point + 1..]));
+    if !are_digits(whole) || !are_digits(fraction) {
+        return Err(FieldError::text(field, given, "a decimal number"));
     }
-    let scale = POWERS_OF_TEN[fraction.len()];
-    let part = match part.checked_mul(unit) {
-        Some(product) => product / scale,
-        // Below `unit`, because `part` is below `scale`.
-        None => (u128::from(part) * u128::from(unit) / u128::from(scale)) as u64,
-    };
-    units(&given[..point], unit, field)?.checked_add(part).ok_or_else(|| too_large(given, unit, field))
+    // Eighteen digits of a fraction are far below a nanosecond of any unit.
+    let fraction = &fraction[..fraction.len().min(POWERS_OF_TEN.len() - 1)];
+    let part = u128::from(number(fraction).unwrap_or(0)) * u128::from(unit);
+    // Below `unit`, because the fraction is below 1.
+    let part = (part / u128::from(POWERS_OF_TEN[fraction.len()])) as u64;
+    units(whole, unit, field)?.checked_add(part).ok_or_else(|| too_large(given, unit, field))
 }
 
 /// The largest exponent of a number in any unit.
@@ -163,12 +143,7 @@ fn without_groups(digits: &[u8], sign: u8, size: usize) -> Option<Vec<u8>> {
 
 /// Parse a whole number of `unit`s, however it is written. What is no whole number with one sign may be one with groups.
 #[cold]
-pub(crate) fn any_units(
-    given: &[u8],
-    unit: u64,
-    field: &'static str,
-    comma: bool,
-) -> Result<u64, FieldError> {
+pub(crate) fn any_units(given: &[u8], unit: u64, field: &'static str, comma: bool) -> Parsed<u64> {
     let whole = |comma| plain(given, comma).filter(|digits| !digits.contains(&b'.'));
     let digits = whole(comma).or_else(|| whole(comma && !given.contains(&b',')));
     match digits {
@@ -179,12 +154,7 @@ pub(crate) fn any_units(
 
 /// Parse a decimal number of `unit`s, however it is written.
 #[cold]
-pub(crate) fn any_decimal(
-    given: &[u8],
-    unit: u64,
-    field: &'static str,
-    comma: bool,
-) -> Result<u64, FieldError> {
+pub(crate) fn any_decimal(given: &[u8], unit: u64, field: &'static str, comma: bool) -> Parsed<u64> {
     match plain(given, comma) {
         Some(digits) => decimal(&digits, unit, field).map_err(|_| too_large(given, unit, field)),
         None => decimal(given, unit, field),

@@ -1,7 +1,8 @@
 //! From records to requests: the rules common to all formats.
 
+use crate::Result;
 use crate::devices::Devices;
-use crate::record::{Clock, Conventions, FieldError, FieldNames, Record};
+use crate::record::{Clock, Conventions, FieldError, FieldNames, Parsed, Record};
 use crate::window::{HeldRecord, Window};
 use coflash_base::{Duration, Time};
 use coflash_workload::recorded::{OnError, TraceOptions};
@@ -55,7 +56,7 @@ impl From<std::io::Error> for ReadError {
 /// A file as a source of requests.
 pub(crate) trait RequestReader: Send {
     /// Append requests to `batch`, up to `BATCH_REQUESTS` in all; none at the end.
-    fn read(&mut self, batch: &mut Vec<Request>, devices: &mut Devices) -> Result<(), WorkloadError>;
+    fn read(&mut self, batch: &mut Vec<Request>, devices: &mut Devices) -> Result<()>;
     /// Assumptions and omissions.
     fn remarks(&self) -> Vec<String>;
     /// The latest arrival so far: the begin of the next file of a sequence.
@@ -71,6 +72,24 @@ pub(crate) enum TimeBase {
     Parallel,
     /// The input goes on within a file: as `Parallel`, and what only the top of a file may have is not there.
     Within,
+}
+
+/// How a file is read.
+#[derive(Clone, Copy)]
+pub(crate) struct Opening<'a> {
+    /// Its name in messages.
+    pub(crate) name: &'a str,
+    /// The conventions of its format.
+    pub(crate) conventions: Conventions,
+    pub(crate) options: &'a TraceOptions,
+    pub(crate) times: TimeBase,
+}
+
+impl Opening<'_> {
+    /// The error of a file that cannot be read.
+    pub(crate) fn refused(&self, problem: impl std::fmt::Display) -> WorkloadError {
+        WorkloadError::trace(self.name, problem.to_string())
+    }
 }
 
 /// A file with records `R`.
@@ -120,34 +139,29 @@ struct Rules {
 }
 
 impl<R: Records> Reader<R> {
-    pub(crate) fn new(
-        file: &str,
-        records: R,
-        conventions: Conventions,
-        options: &TraceOptions,
-        times: TimeBase,
-    ) -> Self {
-        let (base_ns, origin_ns) = match (times, conventions.clock) {
-            (TimeBase::Parallel | TimeBase::Within, _) => (0, Some(0)),
-            (TimeBase::Sequence { base_ns }, Clock::Start) => (base_ns, Some(0)),
-            (TimeBase::Sequence { base_ns }, Clock::Date) => (base_ns, None),
-        };
-        let jump_ns = match (times, options.clock_jump) {
-            (TimeBase::Sequence { .. }, Some(jump)) => jump.ns,
-            // Parallel files must keep a common clock: `Merge` removes the steps.
-            _ => u64::MAX,
-        };
+    pub(crate) fn new(records: R, opening: &Opening<'_>) -> Self {
+        let Opening { name, conventions, options, times } = *opening;
+        // Files that are not in sequence must keep a common clock: `Merge` gives it a beginning, and removes the steps.
+        let in_sequence = if let TimeBase::Sequence { base_ns } = times { Some(base_ns) } else { None };
+        let has_origin = in_sequence.is_none() || conventions.clock == Clock::Start;
+        let jump = options.clock_jump.filter(|_| in_sequence.is_some());
         Self {
-            file: file.to_owned(),
+            file: name.to_owned(),
             records,
             fields: conventions.fields,
             window: Window::new(options.sort_window.unwrap_or(conventions.sort_window)),
-            rules: Rules { base_ns, origin_ns, slack_ns: options.time_slack.ns, jump_ns, ..Rules::default() },
+            rules: Rules {
+                base_ns: in_sequence.unwrap_or(0),
+                origin_ns: has_origin.then_some(0),
+                slack_ns: options.time_slack.ns,
+                jump_ns: jump.map_or(u64::MAX, |jump| jump.ns),
+                ..Rules::default()
+            },
             on_error: options.on_error,
             skipped: 0,
             first_skipped: None,
             cut: None,
-            may_end: matches!(times, TimeBase::Parallel | TimeBase::Within),
+            may_end: in_sequence.is_none(),
             has_columns: options.columns.is_some(),
             judged_max: usize::MAX,
             odd: None,
@@ -156,7 +170,7 @@ impl<R: Records> Reader<R> {
 
     /// Read the next record in the order of time.
     #[inline(always)]
-    fn next_record(&mut self, devices: &mut Devices) -> Result<Option<HeldRecord>, WorkloadError> {
+    fn next_record(&mut self, devices: &mut Devices) -> Result<Option<HeldRecord>> {
         loop {
             if let Some(record) = self.window.pop() {
                 return Ok(Some(record));
@@ -169,7 +183,7 @@ impl<R: Records> Reader<R> {
                 Ok(None) if self.window.end() => {}
                 Ok(None) => return Ok(None),
                 Err(ReadError::Record(error)) => self.malformed(line, error)?,
-                Err(ReadError::Lost(error)) => return Err(self.error(line, error)),
+                Err(ReadError::Lost(error)) => return Err(error.within(&self.file, line)),
                 Err(ReadError::Ended(problem)) if self.on_error == OnError::Skip => {
                     self.cut = Some(problem);
                     if !self.window.end() {
@@ -183,15 +197,10 @@ impl<R: Records> Reader<R> {
         }
     }
 
-    #[cold]
-    fn error(&self, line: u64, FieldError { field, problem }: FieldError) -> WorkloadError {
-        WorkloadError::Malformed { file: self.file.clone(), line, field, problem }
-    }
-
     /// Return the error of a malformed record, or count it, according to the options.
     #[cold]
-    fn malformed(&mut self, line: u64, error: FieldError) -> Result<(), WorkloadError> {
-        let error = self.error(line, error);
+    fn malformed(&mut self, line: u64, error: FieldError) -> Result<()> {
+        let error = error.within(&self.file, line);
         match self.on_error {
             OnError::Stop => Err(error),
             OnError::Skip => {
@@ -236,7 +245,7 @@ impl Rules {
         newest_ns: u64,
         fields: &FieldNames,
         devices: &mut Devices,
-    ) -> Result<Request, FieldError> {
+    ) -> Parsed<Request> {
         let &Record { length, op, placement, .. } = record;
         // The time in the file, without removed steps.
         let given_ns = record.time_ns.saturating_sub(self.jumped_ns);
@@ -267,7 +276,7 @@ impl Rules {
 
 /// The address of the record in the address space of the trace.
 #[inline]
-fn address(record: &Record, fields: &FieldNames, devices: &mut Devices) -> Result<u64, FieldError> {
+fn address(record: &Record, fields: &FieldNames, devices: &mut Devices) -> Parsed<u64> {
     let beyond = |offset: u64| {
         let problem = format!(
             "a request of {} bytes at byte {offset} ends beyond the address space of 2^63 bytes",
@@ -294,7 +303,7 @@ fn backwards(field: &'static str, time_ns: u64, late_ns: u64, newest_ns: u64) ->
 }
 
 impl<R: Records> RequestReader for Reader<R> {
-    fn read(&mut self, batch: &mut Vec<Request>, devices: &mut Devices) -> Result<(), WorkloadError> {
+    fn read(&mut self, batch: &mut Vec<Request>, devices: &mut Devices) -> Result<()> {
         while batch.len() < BATCH_REQUESTS {
             let Some(HeldRecord { record, line }) = self.next_record(devices)? else {
                 break;

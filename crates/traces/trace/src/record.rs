@@ -1,7 +1,7 @@
 //! A record of a trace, the conventions of its format, and the errors of its fields.
 
 use coflash_base::{Duration, PlacementId};
-use coflash_workload::Op;
+use coflash_workload::{Op, WorkloadError};
 
 /// The description of a format, for the documentation, the command line and error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -28,19 +28,6 @@ pub(crate) struct Conventions {
     pub(crate) clock: Clock,
     /// The usual disorder of records in time.
     pub(crate) sort_window: Duration,
-}
-
-impl Conventions {
-    /// Create the conventions of a format with ordered records, given the names of time, device, offset and length.
-    pub(crate) const fn new(clock: Clock, [time, device, offset, length]: [&'static str; 4]) -> Self {
-        let fields = FieldNames { time, device, offset, length };
-        Self { fields, clock, sort_window: Duration::ZERO }
-    }
-
-    /// Set the usual disorder of records.
-    pub(crate) const fn sorted_within(self, sort_window: Duration) -> Self {
-        Self { sort_window, ..self }
-    }
 }
 
 /// The format's own names of the fields that every record has.
@@ -80,7 +67,15 @@ pub(crate) struct FieldError {
     pub(crate) problem: String,
 }
 
+/// What is read from a field.
+pub(crate) type Parsed<T> = Result<T, FieldError>;
+
 impl FieldError {
+    /// The error of the workload, in a line of a file.
+    pub(crate) fn within(self, file: &str, line: u64) -> WorkloadError {
+        WorkloadError::Malformed { file: file.to_owned(), line, field: self.field, problem: self.problem }
+    }
+
     /// Create the error of a text `given` in place of `expected`.
     #[cold]
     pub(crate) fn text(field: &'static str, given: &[u8], expected: &str) -> Self {

@@ -4,15 +4,16 @@
 //! addresses in all of them. The format of each file is detected from its content, so a sequence may mix formats and
 //! compressions. If the options or the format demand it, the files are merged by time instead.
 
+use crate::Result;
 use crate::block_reader::{BLOCK_BYTES, BlockReader};
 use crate::compression::{Compression, decompress};
 use crate::devices::Devices;
-use crate::formats::{self, Content, Format};
-use crate::input::Input;
+use crate::formats::{self, Format};
+use crate::input::{Input, Retold, SeekableFile};
 use crate::input_file::{InputFile, input_files, is_archive};
 use crate::merge::{Merge, MergeInput};
 use crate::notation::Columns;
-use crate::reader::{RequestReader, TimeBase, add_new};
+use crate::reader::{Opening, RequestReader, TimeBase, add_new};
 use crate::text::SAMPLE_BYTES;
 use coflash_base::Bytes;
 use coflash_workload::recorded::{Arrangement, STANDARD_INPUT, Tap, TraceOptions};
@@ -27,7 +28,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// # Errors
 /// A file that is missing, unreadable, empty or of an unknown format; invalid options. Errors further inside a file are
 /// reported by the read.
-pub fn open(paths: &[String], options: &TraceOptions) -> Result<TraceSource, WorkloadError> {
+pub fn open(paths: &[String], options: &TraceOptions) -> Result<TraceSource> {
     open_tapped(paths, options, None)
 }
 
@@ -35,26 +36,13 @@ pub fn open(paths: &[String], options: &TraceOptions) -> Result<TraceSource, Wor
 ///
 /// # Errors
 /// See [`open`].
-pub fn open_tapped(
-    paths: &[String],
-    options: &TraceOptions,
-    tap: Option<Tap>,
-) -> Result<TraceSource, WorkloadError> {
+pub fn open_tapped(paths: &[String], options: &TraceOptions, tap: Option<Tap>) -> Result<TraceSource> {
     let source = listed(paths, &[], options)?;
     TraceSource { tap, ..source }.begun()
 }
 
-/// Like [`open`], with the requests of `paths[i]` shifted up by `offsets[i]`.
-pub(crate) fn open_at(
-    paths: &[String],
-    offsets: &[Bytes],
-    options: &TraceOptions,
-) -> Result<TraceSource, WorkloadError> {
-    listed(paths, offsets, options)?.begun()
-}
-
-/// The files `paths` as one trace of which none is opened yet.
-fn listed(paths: &[String], offsets: &[Bytes], options: &TraceOptions) -> Result<TraceSource, WorkloadError> {
+/// The files `paths` as one trace of which none is opened yet; the requests of `paths[i]` are shifted up by `offsets[i]`.
+pub(crate) fn listed(paths: &[String], offsets: &[Bytes], options: &TraceOptions) -> Result<TraceSource> {
     check(options)?;
     if paths.is_empty() {
         return refuse("files", "no file given, at least one expected");
@@ -75,11 +63,7 @@ fn listed(paths: &[String], offsets: &[Bytes], options: &TraceOptions) -> Result
 ///
 /// # Errors
 /// See [`open`].
-pub fn from_reader(
-    name: &str,
-    input: Box<dyn Read + Send>,
-    options: &TraceOptions,
-) -> Result<TraceSource, WorkloadError> {
+pub fn from_reader(name: &str, input: Box<dyn Read + Send>, options: &TraceOptions) -> Result<TraceSource> {
     check(options)?;
     let mut source = TraceSource::empty(options);
     let found = source.recognise(name, input, None)?;
@@ -101,8 +85,6 @@ pub(crate) struct TracePart {
     pub(crate) files: Vec<InputFile>,
     /// The format of a file that was cut.
     pub(crate) cut: Option<Format>,
-    /// Whether it goes on in the file of the part before, with its clock.
-    pub(crate) joins: bool,
 }
 
 impl Parts {
@@ -110,15 +92,11 @@ impl Parts {
     ///
     /// # Errors
     /// See [`open`].
-    pub fn divide(
-        paths: &[String],
-        options: &TraceOptions,
-        cut_bytes: Option<u64>,
-    ) -> Result<Self, WorkloadError> {
+    pub fn divide(paths: &[String], options: &TraceOptions, cut_bytes: Option<u64>) -> Result<Self> {
         let mut whole = listed(paths, &[], options)?;
         let by_time = whole.by_time();
         let files: Vec<_> = whole.waiting.drain(..).map(|(file, _)| file).collect();
-        let part = |files| TracePart { files, cut: None, joins: false };
+        let part = |files| TracePart { files, cut: None };
         let parts = if by_time {
             vec![part(files)]
         } else {
@@ -155,9 +133,9 @@ impl Parts {
     ///
     /// # Errors
     /// See [`open`].
-    pub fn open(&self, number: usize) -> Result<TraceSource, WorkloadError> {
+    pub fn open(&self, number: usize) -> Result<TraceSource> {
         let TracePart { files, cut, .. } = &self.parts[number];
-        let format = cut.map(|format| format.info.name.to_owned());
+        let format = cut.map(|format| format.table.info.name.to_owned());
         let options = TraceOptions { format: format.or(self.options.format.clone()), ..self.options.clone() };
         let waiting = files.iter().map(|file| (file.clone(), 0)).collect();
         let mut source = TraceSource { waiting, ..TraceSource::empty(&options) };
@@ -182,13 +160,11 @@ fn cut(file: &InputFile, options: &TraceOptions, bytes: u64) -> Option<Vec<Trace
     ends.dedup();
     let begins = std::iter::once(0).chain(ends.iter().copied());
     let parts = begins.zip(&ends).map(|(begin, &end)| file.cut(begin..end));
-    let parts: Option<Vec<_>> = parts.collect();
-    let part = |(number, file)| TracePart { files: vec![file], cut: Some(format), joins: number > 0 };
-    Some(parts?.into_iter().enumerate().map(part).collect())
+    parts.map(|file| Some(TracePart { files: vec![file?], cut: Some(format) })).collect()
 }
 
 /// Check the options before a file is opened.
-fn check(options: &TraceOptions) -> Result<(), WorkloadError> {
+fn check(options: &TraceOptions) -> Result<()> {
     if let Some(name) = &options.format {
         formats::by_name(name)?;
     }
@@ -201,7 +177,7 @@ fn check(options: &TraceOptions) -> Result<(), WorkloadError> {
         return refuse("columns", "given together with a format that has its own; expected one of the two");
     }
     if let Some(Err(error)) = options.columns.as_deref().map(str::parse::<Columns>) {
-        return refuse("columns", error.to_string());
+        return refuse("columns", error);
     }
     let values = [
         ("device_stride", Some(options.device_stride.count)),
@@ -239,12 +215,17 @@ pub struct TraceSource {
 struct Recognised {
     name: String,
     format: Format,
-    content: Content,
+    /// What it holds, decompressed.
+    input: BlockReader,
+    /// The file itself, if it is a plain one.
+    file: Option<SeekableFile>,
 }
 
 impl Recognised {
-    fn read(self, options: &TraceOptions, times: TimeBase) -> Result<Box<dyn RequestReader>, WorkloadError> {
-        self.format.open(&self.name, self.content, options, times)
+    fn read(self, options: &TraceOptions, times: TimeBase) -> Result<Box<dyn RequestReader>> {
+        let Self { name, format, input, file } = self;
+        let conventions = format.table.conventions;
+        format.open(input, file, &Opening { name: &name, conventions, options, times })
     }
 }
 
@@ -266,7 +247,7 @@ impl TraceSource {
     }
 
     /// Open the first file, or all files for a merge.
-    fn begun(mut self) -> Result<Self, WorkloadError> {
+    pub(crate) fn begun(mut self) -> Result<Self> {
         self.total_bytes = self.waiting.iter().map(|(file, _)| file.bytes).sum();
         if self.by_time() {
             self.all_files()?
@@ -291,11 +272,11 @@ impl TraceSource {
             let input = file.open(&Arc::default(), None).ok()?;
             self.recognise(&file.name, input, Some(&file)).ok()
         });
-        found.is_some_and(|found| found.format.per_processor)
+        found.is_some_and(|found| found.format.table.per_processor)
     }
 
     /// Open all files for a merge.
-    fn all_files(&mut self) -> Result<(), WorkloadError> {
+    fn all_files(&mut self) -> Result<()> {
         let mut inputs = Vec::with_capacity(self.waiting.len());
         for (file, shift_bytes) in std::mem::take(&mut self.waiting) {
             if file.bytes == Some(0) {
@@ -304,7 +285,7 @@ impl TraceSource {
                 continue;
             }
             let found = self.find(&file)?;
-            let has_dates = found.format.has_dates;
+            let has_dates = found.format.has_dates();
             let reader = found.read(&self.options, TimeBase::Parallel)?;
             inputs.push(MergeInput::new(file.name, reader, has_dates, shift_bytes));
         }
@@ -313,7 +294,7 @@ impl TraceSource {
     }
 
     /// Open the next file of a sequence; it begins at `base_ns`.
-    fn next_file(&mut self, base_ns: u64) -> Result<(), WorkloadError> {
+    fn next_file(&mut self, base_ns: u64) -> Result<()> {
         if let Some((file, _)) = self.waiting.pop_front() {
             let found = self.find(&file)?;
             let times = match file.cut_at {
@@ -327,25 +308,25 @@ impl TraceSource {
     }
 
     /// Open the file and detect its format.
-    fn find(&mut self, file: &InputFile) -> Result<Recognised, WorkloadError> {
+    fn find(&mut self, file: &InputFile) -> Result<Recognised> {
         let input = file.open(&self.consumed_bytes, self.tap.as_ref())?;
         if let (Some(1..), Some(format)) = (file.cut_at, &self.options.format) {
             // Nothing where it goes on tells what the file is, however it looks.
-            let content = Content::Stream(BlockReader::new(input, BLOCK_BYTES));
-            return Ok(Recognised { name: file.name.clone(), format: formats::by_name(format)?, content });
+            let (name, format) = (file.name.clone(), formats::by_name(format)?);
+            return Ok(Recognised { name, format, input: BlockReader::new(input, BLOCK_BYTES), file: None });
         }
         self.recognise(&file.name, input, Some(file))
     }
 
-    fn recognise(
-        &mut self,
-        name: &str,
-        input: Input,
-        file: Option<&InputFile>,
-    ) -> Result<Recognised, WorkloadError> {
+    fn recognise(&mut self, name: &str, input: Input, file: Option<&InputFile>) -> Result<Recognised> {
         let (compression, plain) = decompress(input)
             .map_err(|error| WorkloadError::trace(name, Compression::Plain.explain(&error)))?;
-        let mut input = BlockReader::new(Box::new(ExplainErrors { input: plain, compression }), BLOCK_BYTES);
+        // Of the file, not of the decoder.
+        let explained = move |error: io::Error| match error.kind() {
+            io::ErrorKind::Interrupted => error,
+            kind => io::Error::new(kind, compression.explain(&error)),
+        };
+        let mut input = BlockReader::new(Box::new(Retold(plain, explained)), BLOCK_BYTES);
         let ahead =
             input.sample(SAMPLE_BYTES).map_err(|error| WorkloadError::trace(name, error.to_string()))?;
         if is_archive(ahead) {
@@ -371,20 +352,15 @@ impl TraceSource {
             (None, None) => formats::detect(name, &mut input, &self.options)?,
         };
         format.check_effect(name, &self.options)?;
-        let content = if format.needs_file() {
-            let file = file.filter(|_| compression == Compression::Plain);
-            let file = file.and_then(|file| file.seekable(&self.consumed_bytes));
-            Content::File(file.ok_or_else(|| WorkloadError::trace(name, format.only_file()))?)
-        } else {
-            Content::Stream(input)
-        };
-        if !self.formats.contains(&format.info.name) {
-            self.formats.push(format.info.name);
+        let file = file.filter(|_| compression == Compression::Plain);
+        let file = file.and_then(|file| file.seekable(&self.consumed_bytes));
+        if !self.formats.contains(&format.table.info.name) {
+            self.formats.push(format.table.info.name);
         }
-        Ok(Recognised { name: name.to_owned(), format, content })
+        Ok(Recognised { name: name.to_owned(), format, input, file })
     }
 
-    fn read(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+    fn read(&mut self, batch: &mut Vec<Request>) -> Result<()> {
         while let Some(current) = &mut self.current {
             current.read(batch, &mut self.devices)?;
             if !batch.is_empty() {
@@ -400,7 +376,7 @@ impl TraceSource {
 }
 
 impl Source for TraceSource {
-    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<()> {
         batch.clear();
         if self.ended {
             return Ok(());
@@ -444,20 +420,5 @@ fn encoding(ahead: &[u8]) -> Option<&'static str> {
         _ if is_letter(0) && is_zero(1) && is_letter(2) && is_zero(3) => Some("UTF-16LE"),
         _ if is_zero(0) && is_letter(1) && is_zero(2) && is_letter(3) => Some("UTF-16BE"),
         _ => None,
-    }
-}
-
-/// An input with errors that describe the file, not the decoder.
-struct ExplainErrors {
-    input: Input,
-    compression: Compression,
-}
-
-impl Read for ExplainErrors {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.input.read(buffer).map_err(|error| match error.kind() {
-            io::ErrorKind::Interrupted => error,
-            kind => io::Error::new(kind, self.compression.explain(&error)),
-        })
     }
 }

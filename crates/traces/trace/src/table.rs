@@ -183,12 +183,6 @@ impl<W: Write> TableWriter<W> {
     }
 }
 
-impl<W: Write> std::fmt::Debug for TableWriter<W> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "a table of {} columns", self.columns.len())
-    }
-}
-
 impl Values {
     fn new(column: TableColumn) -> Self {
         Self { column, values: Vec::new(), ends: vec![0; 4], present: Vec::new(), missing: 0 }
@@ -277,27 +271,29 @@ impl Flat {
         self.0.len() - 8 * fields.len()
     }
 
-    fn text(&mut self, from: usize, text: &str) {
+    /// Begin a vector of `count` parts.
+    fn vector(&mut self, from: usize, count: usize) {
         self.refer(from, 4);
-        self.0.extend_from_slice(&(text.len() as u32).to_le_bytes());
+        self.0.extend_from_slice(&(count as u32).to_le_bytes());
+    }
+
+    fn text(&mut self, from: usize, text: &str) {
+        self.vector(from, text.len());
         self.0.extend_from_slice(text.as_bytes());
         self.0.push(0);
     }
 
     /// Append a vector of references, and return the place of the first.
     fn references(&mut self, from: usize, count: usize) -> usize {
-        self.refer(from, 4);
-        self.0.extend_from_slice(&(count as u32).to_le_bytes());
+        self.vector(from, count);
         self.0.resize(self.0.len() + 4 * count, 0);
         self.0.len() - 4 * count
     }
 
     fn pairs(&mut self, from: usize, pairs: &[(i64, i64)]) {
-        self.refer(from, 4);
-        self.0.extend_from_slice(&(pairs.len() as u32).to_le_bytes());
-        for (one, other) in pairs {
-            self.0.extend_from_slice(&one.to_le_bytes());
-            self.0.extend_from_slice(&other.to_le_bytes());
+        self.vector(from, pairs.len());
+        for number in pairs.iter().flat_map(|&(one, other)| [one, other]) {
+            self.0.extend_from_slice(&number.to_le_bytes());
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Text formats: a record per line.
 
+use crate::Result;
 use crate::block_reader::BlockReader;
 use crate::devices::Devices;
-use crate::reader::{ReadError, Records};
-use crate::record::{Conventions, FieldError, Record};
-use coflash_workload::WorkloadError;
+use crate::reader::{Opening, ReadError, Reader, Records, RequestReader};
+use crate::record::{Conventions, Parsed, Record};
 use coflash_workload::recorded::TraceOptions;
 
 /// The size of the sample for the detection of a format.
@@ -12,18 +12,8 @@ pub(crate) const SAMPLE_BYTES: usize = 64 << 10;
 
 /// A text format.
 pub(crate) trait TextFormat: LineParser {
-    /// The name of the format, whose description is in `formats.txt`.
-    const NAME: &'static str;
-    /// Conventions common to all records.
-    const CONVENTIONS: Conventions;
-
     /// Create a parser for a file.
     fn new(options: &TraceOptions) -> Self;
-
-    /// Conventions of the records of a file, whose beginning the parser has seen.
-    fn conventions(&self) -> Conventions {
-        Self::CONVENTIONS
-    }
 }
 
 /// The parser of a file's lines.
@@ -36,12 +26,17 @@ pub(crate) trait LineParser: Send + 'static {
     ///
     /// # Errors
     /// A malformed field.
-    fn record(&mut self, line: &[u8], devices: &mut Devices) -> Result<Option<Record>, FieldError>;
+    fn record(&mut self, line: &[u8], devices: &mut Devices) -> Parsed<Option<Record>>;
 
     /// Give the next record of the last line; `None` if it had no more.
     #[inline(always)]
     fn further(&mut self) -> Option<Record> {
         None
+    }
+
+    /// The conventions of a file whose beginning the parser has seen, given those of the format.
+    fn conventions(&self, format: Conventions) -> Conventions {
+        format
     }
 
     /// Assumptions about ambiguities of the format.
@@ -51,18 +46,20 @@ pub(crate) trait LineParser: Send + 'static {
 }
 
 /// The records of a text file.
-pub(crate) struct Text<P> {
+struct Text<P> {
     input: BlockReader,
-    pub(crate) parser: P,
+    parser: P,
 }
 
-impl<P: LineParser> Text<P> {
-    pub(crate) fn open(file: &str, mut input: BlockReader, mut parser: P) -> Result<Self, WorkloadError> {
-        let beginning =
-            input.peek_lines(SAMPLE_BYTES).map_err(|error| WorkloadError::trace(file, error.to_string()))?;
-        parser.look_ahead(beginning);
-        Ok(Self { input, parser })
-    }
+/// Read the lines of a file.
+pub(crate) fn open(
+    mut input: BlockReader,
+    mut parser: impl LineParser,
+    opening: &Opening<'_>,
+) -> Result<Box<dyn RequestReader>> {
+    parser.look_ahead(input.peek_lines(SAMPLE_BYTES).map_err(|error| opening.refused(error))?);
+    let conventions = parser.conventions(opening.conventions);
+    Ok(Box::new(Reader::new(Text { input, parser }, &Opening { conventions, ..*opening })))
 }
 
 impl<P: LineParser> Records for Text<P> {

@@ -6,41 +6,28 @@
 //! sorts them. The summary at the end is ignored.
 
 use crate::devices::Devices;
-use crate::fields::{Blanks, Fields};
+use crate::fields::{BlankFields, Fields};
 use crate::formats::linux_block::EventChoice;
 use crate::numbers::SECOND_NS;
-use crate::record::{Clock, Conventions, FieldError, Record};
+use crate::record::{FieldError, Parsed, Record};
 use crate::text::{LineParser, TextFormat};
-use coflash_base::Duration;
-use coflash_workload::recorded::{TraceEvent, TraceOptions};
+use coflash_workload::recorded::TraceOptions;
 
 /// The reader of blkparse's text.
 pub(crate) struct Blkparse {
     choice: EventChoice,
-    /// The letter of the chosen event.
-    action: u8,
     /// Whether an event was read: the summary follows later.
     any: bool,
     /// Whether the summary has begun.
     ended: bool,
 }
 
-fn letter(event: TraceEvent) -> u8 {
-    match event {
-        TraceEvent::Queue => b'Q',
-        TraceEvent::Issue => b'D',
-        TraceEvent::Complete => b'C',
-    }
-}
+/// The letters of the events, in the order of `TraceEvent`.
+const LETTERS: [u8; 3] = [b'Q', b'D', b'C'];
 
 impl TextFormat for Blkparse {
-    const NAME: &'static str = "blkparse";
-    const CONVENTIONS: Conventions = Conventions::new(Clock::Start, ["time", "device", "sector", "sectors"])
-        .sorted_within(Duration { ns: SECOND_NS });
-
     fn new(options: &TraceOptions) -> Self {
-        let choice = EventChoice::new(options);
-        Self { action: letter(choice.event), choice, any: false, ended: false }
+        Self { choice: EventChoice::new(options), any: false, ended: false }
     }
 }
 
@@ -50,18 +37,17 @@ impl LineParser for Blkparse {
             let mut lines = beginning.split(|&b| b == b'\n');
             lines.any(|line| event(line).is_ok_and(|event| event.action == [action]))
         };
-        self.choice.fall_back(|event| has(letter(event)));
-        self.action = letter(self.choice.event);
+        self.choice.fall_back(|event| has(LETTERS[event as usize]));
     }
 
     #[inline]
-    fn record(&mut self, line: &[u8], devices: &mut Devices) -> Result<Option<Record>, FieldError> {
+    fn record(&mut self, line: &[u8], devices: &mut Devices) -> Parsed<Option<Record>> {
         let Event { device, time_ns, action, mut fields } = match event(line) {
             Ok(event) => event,
             Err(fault) => return self.no_event(line, fault),
         };
         (self.any, self.ended) = (true, false);
-        if action != [self.action] {
+        if action != [LETTERS[self.choice.event as usize]] {
             return Ok(None);
         }
         let letters = fields.text();
@@ -80,7 +66,7 @@ impl LineParser for Blkparse {
 impl Blkparse {
     /// Check that a line without an event is in the summary. (Another recording may follow the summary.)
     #[cold]
-    fn no_event(&mut self, line: &[u8], fault: FieldError) -> Result<Option<Record>, FieldError> {
+    fn no_event(&mut self, line: &[u8], fault: FieldError) -> Parsed<Option<Record>> {
         self.ended |= self.any && line.starts_with(b"CPU");
         if self.ended { Ok(None) } else { Err(fault) }
     }
@@ -91,12 +77,12 @@ struct Event<'a> {
     device: &'a [u8],
     time_ns: u64,
     action: &'a [u8],
-    fields: Fields<'a, Blanks>,
+    fields: BlankFields<'a>,
 }
 
 /// Parse the beginning of a line, strictly enough to refuse other text.
 #[inline]
-fn event(line: &[u8]) -> Result<Event<'_>, FieldError> {
+fn event(line: &[u8]) -> Parsed<Event<'_>> {
     let mut fields = Fields::between_blanks(line);
     let device = fields.text();
     if !device.contains(&b',') || !device.iter().all(|&b| b == b',' || b.is_ascii_digit()) {
@@ -116,7 +102,7 @@ fn event(line: &[u8]) -> Result<Event<'_>, FieldError> {
 
 /// Read first sector and number of sectors as text: "0" and "0" for a flush or a command without a range.
 #[inline]
-fn range<'a>(fields: &mut Fields<'a, Blanks>) -> Result<(&'a [u8], &'a [u8]), FieldError> {
+fn range<'a>(fields: &mut BlankFields<'a>) -> Parsed<(&'a [u8], &'a [u8])> {
     const NONE: (&[u8], &[u8]) = (b"0", b"0");
     let sector = fields.text();
     if matches!(sector, [] | [b'[', ..]) {

@@ -25,7 +25,7 @@ use crate::devices::Devices;
 use crate::formats::linux_block::EventChoice;
 use crate::numbers::SECTOR_BYTES;
 use crate::operations::Kind;
-use crate::record::{Clock, Conventions, FieldError, Record};
+use crate::record::{FieldError, Parsed, Record};
 use coflash_workload::Op;
 use coflash_workload::recorded::TraceOptions;
 
@@ -74,15 +74,11 @@ fn magic(ahead: &[u8]) -> Option<(Order, u32)> {
 }
 
 impl BinaryFormat for Blktrace {
-    const NAME: &'static str = "blktrace";
-    const CONVENTIONS: Conventions = Conventions::new(Clock::Date, ["time", "device", "sector", "bytes"]);
-    const PER_PROCESSOR: bool = true;
-
     fn recognises(ahead: &[u8]) -> bool {
         magic(ahead).is_some()
     }
 
-    fn open(ahead: &[u8], options: &TraceOptions) -> Result<(Self, usize), FieldError> {
+    fn open(ahead: &[u8], options: &TraceOptions) -> Parsed<(Self, usize)> {
         let expected = "0x65617407 or 0x65617408, in either order of bytes";
         let (order, version) =
             magic(ahead).ok_or_else(|| FieldError::text("magic", &ahead[..ahead.len().min(4)], expected))?;
@@ -100,15 +96,15 @@ impl BinaryFormat for Blktrace {
     }
 
     #[inline]
-    fn bytes(&self, head: &[u8]) -> Result<usize, FieldError> {
+    fn bytes(&self, head: &[u8]) -> Parsed<(usize, u64)> {
         if self.order.u32(head, 0) != MAGIC | self.layout.version {
             return Err(FieldError::text("magic", &head[..4], "that of a record"));
         }
-        Ok(self.layout.bytes + usize::from(self.order.u16(head, self.layout.pdu_bytes)))
+        Ok((self.layout.bytes + usize::from(self.order.u16(head, self.layout.pdu_bytes)), 0))
     }
 
     #[inline]
-    fn record(&mut self, record: &[u8], devices: &mut Devices) -> Result<Option<Record>, FieldError> {
+    fn record(&mut self, record: &[u8], devices: &mut Devices) -> Parsed<Option<Record>> {
         let order = self.order;
         let action = match self.layout.version {
             7 => u64::from(order.u32(record, 28)),

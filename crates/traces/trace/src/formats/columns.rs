@@ -9,11 +9,11 @@
 use super::judge::{Headed, Reading, UNTOLD, judge};
 use super::names::name_of;
 use crate::devices::Devices;
-use crate::fields::{BLANK, Blanks, Fields, SEPARATORS, Separation, Separator, split, trim};
-use crate::notation::{Column, Columns, Words};
+use crate::fields::{BLANK, Fields, SEPARATORS, split, trim};
+use crate::notation::{ByteSteps, Column, Columns, Words};
 use crate::numbers::{DAY_NS, any_decimal, decimal_sign, has_decimal_comma, moment, whole};
 use crate::operations::{Kind, Kinds};
-use crate::record::{Clock, Conventions, FieldError, Record, show};
+use crate::record::{Conventions, FieldError, Parsed, Record, show};
 use crate::text::{LineParser, TextFormat, lines_of};
 use coflash_base::suggest::hint;
 use coflash_base::{Bytes, Duration, PlacementId};
@@ -24,7 +24,7 @@ use coflash_workload::recorded::TraceOptions;
 pub(crate) type NamedColumn = (&'static str, Column);
 
 /// What is longer than nearly all latencies: in the order of completion, requests are out of order by them.
-pub(super) const LATENCY_MAX: Duration = Duration { ns: 60_000_000_000 };
+const LATENCY_MAX: Duration = Duration { ns: 60_000_000_000 };
 
 /// The format `columns`: columns given by the user, or found in the file.
 pub(crate) struct UserColumns {
@@ -110,28 +110,23 @@ impl ColumnLines {
 
     /// Parse a line; `None` if it is no request, or one of its words skips the row.
     #[inline(always)]
-    pub(crate) fn record(
-        &mut self,
-        line: &[u8],
-        devices: &mut Devices,
-    ) -> Result<Option<Record>, FieldError> {
+    pub(crate) fn record(&mut self, line: &[u8], devices: &mut Devices) -> Parsed<Option<Record>> {
         match self.separator {
-            BLANK => self.record_of(Fields::new(line, Blanks), line, devices),
-            separator => self.record_of(Fields::new(line, Separator(separator)), line, devices),
+            BLANK => self.record_of(Fields::between_blanks(line), devices),
+            separator => self.record_of(Fields::<false>::new(line, separator), devices),
         }
     }
 
     #[inline(always)]
-    fn record_of(
+    fn record_of<const BLANKS: bool>(
         &mut self,
-        mut fields: Fields<'_, impl Separation>,
-        line: &[u8],
+        mut fields: Fields<'_, BLANKS>,
         devices: &mut Devices,
-    ) -> Result<Option<Record>, FieldError> {
-        fields.set_comma(self.comma);
+    ) -> Parsed<Option<Record>> {
+        fields.comma = self.comma;
         let mut row = Row::new(self.op);
         for index in 0..self.columns.len() {
-            self.take(index, &mut fields, line, &mut row)?;
+            self.take(index, &mut fields, &mut row)?;
             // A row that is skipped need have no more than its beginning.
             if !row.kept && index > 0 {
                 return Ok(None);
@@ -147,20 +142,19 @@ impl ColumnLines {
         }
         record.time_ns = record.time_ns.saturating_sub(row.latency_ns);
         if let Some((start, end)) = row.device {
-            record.device = devices.number(&line[start..end]);
+            record.device = devices.number(&fields.line[start..end]);
         }
         Ok(Some(record))
     }
 
     /// Read the field of a column into its row.
     #[inline(always)]
-    fn take<S: Separation>(
+    fn take<const BLANKS: bool>(
         &mut self,
         index: usize,
-        fields: &mut Fields<'_, S>,
-        line: &[u8],
+        fields: &mut Fields<'_, BLANKS>,
         row: &mut Row,
-    ) -> Result<(), FieldError> {
+    ) -> Parsed<()> {
         let (name, ref column) = self.columns[index];
         match column {
             Column::Time { step_ns, whole: false } => {
@@ -168,9 +162,9 @@ impl ColumnLines {
                 let plain = if self.comma { None } else { fields.plain_decimal(step_ns) };
                 row.record.time_ns = match plain {
                     Some(time_ns) => time_ns,
-                    None => self.other_time(fields, line, step_ns, name)?,
+                    None => self.other_time(fields, step_ns, name)?,
                 };
-                fields.set_comma(self.comma);
+                fields.comma = self.comma;
             }
             Column::Time { step_ns, whole: true } => {
                 row.record.time_ns = fields.plain_units(*step_ns, name)?;
@@ -178,12 +172,8 @@ impl ColumnLines {
             Column::Latency { step_ns } => {
                 row.latency_ns = any_decimal(fields.text(), *step_ns, name, self.comma)?;
             }
-            Column::Offset { step_bytes, multiple } => {
-                row.record.offset = bytes(fields, *step_bytes, *multiple, name, &mut row.absent)?;
-            }
-            Column::Size { step_bytes, multiple } => {
-                row.record.length = bytes(fields, *step_bytes, *multiple, name, &mut row.absent)?;
-            }
+            Column::Offset(steps) => row.record.offset = bytes(fields, *steps, name, &mut row.absent)?,
+            Column::Size(steps) => row.record.length = bytes(fields, *steps, name, &mut row.absent)?,
             Column::Op(words) => {
                 let word = fields.word();
                 row.set_op(words.find(word).ok_or_else(|| unknown(words, word.1, name))?);
@@ -202,7 +192,7 @@ impl ColumnLines {
             }
             Column::Device { number } => {
                 let (start, end) = fields.range();
-                let given = &line[start..end];
+                let given = &fields.line[start..end];
                 if *number {
                     whole(given, name)?;
                 } else if given.is_empty() {
@@ -234,19 +224,18 @@ impl ColumnLines {
     /// Take a time that is no plain number: a date, a time of day, or a number in another notation.
     #[cold]
     #[inline(never)]
-    fn other_time<S: Separation>(
+    fn other_time<const BLANKS: bool>(
         &mut self,
-        fields: &mut Fields<'_, S>,
-        line: &[u8],
+        fields: &mut Fields<'_, BLANKS>,
         step_ns: u64,
         name: &'static str,
-    ) -> Result<u64, FieldError> {
+    ) -> Parsed<u64> {
         let (start, mut end) = fields.range();
-        if S::REPEATED && end - start == 10 && moment(&line[start..end]).is_some() {
+        if BLANKS && end - start == 10 && moment(&fields.line[start..end]).is_some() {
             // The time of day behind a date.
             end = fields.range().1;
         }
-        let given = &line[start..end];
+        let given = &fields.line[start..end];
         match moment(given) {
             Some((time_ns, false)) => Ok(time_ns),
             Some((time_ns, true)) => {
@@ -279,17 +268,19 @@ impl ColumnLines {
 
 /// Take a number of steps and convert it to bytes; nothing is 0, and noted as absent.
 #[inline(always)]
-fn bytes(
-    fields: &mut Fields<'_, impl Separation>,
-    step: u64,
-    multiple: u64,
+fn bytes<const BLANKS: bool>(
+    fields: &mut Fields<'_, BLANKS>,
+    ByteSteps { bytes: step, multiple }: ByteSteps,
     name: &'static str,
     absent: &mut Option<(&'static str, &'static [u8])>,
-) -> Result<u64, FieldError> {
-    let before = fields.at();
+) -> Parsed<u64> {
+    let before = fields.at;
     let value = match fields.units(step, name) {
         Ok(value) => value,
-        Err(error) => return nothing(fields.back_to(before), name, absent, error),
+        Err(error) => {
+            fields.at = before;
+            return nothing(fields, name, absent, error);
+        }
     };
     // The number in the file must be a multiple.
     if multiple > 1 && !(value / step).is_multiple_of(multiple) {
@@ -300,12 +291,12 @@ fn bytes(
 
 /// Note that there is no number, which some recorders write as -1; what else is there is an error.
 #[cold]
-fn nothing(
-    fields: &mut Fields<'_, impl Separation>,
+fn nothing<const BLANKS: bool>(
+    fields: &mut Fields<'_, BLANKS>,
     name: &'static str,
     absent: &mut Option<(&'static str, &'static [u8])>,
     error: FieldError,
-) -> Result<u64, FieldError> {
+) -> Parsed<u64> {
     let given: &[u8] = match fields.text() {
         b"" | b"-" => b"",
         b"-1" | b"18446744073709551615" => b"-1",
@@ -331,7 +322,7 @@ fn no_operation(name: &'static str, given: &[u8]) -> FieldError {
 
 /// Parse a placement identifier; no digits, or a dash, are a request without one.
 #[inline]
-fn placement(given: &[u8], name: &'static str) -> Result<Option<PlacementId>, FieldError> {
+fn placement(given: &[u8], name: &'static str) -> Parsed<Option<PlacementId>> {
     if matches!(given, b"" | b"-") {
         return Ok(None);
     }
@@ -342,26 +333,15 @@ fn placement(given: &[u8], name: &'static str) -> Result<Option<PlacementId>, Fi
 
 /// Parse hexadecimal flags; the lowest bit is 1 for a read.
 #[inline]
-fn flags(given: &[u8], name: &'static str) -> Result<Op, FieldError> {
-    let is_read = match given {
-        b"0" => false,
-        b"1" => true,
-        [.., last] if given.len() <= 16 && given.iter().all(u8::is_ascii_hexdigit) => {
-            // The last digit is odd: of '0'..'9' the odd codes, of 'a'..'f' and 'A'..'F' (b, d, f) the even ones.
-            (last & 1 == 1) == last.is_ascii_digit()
-        }
-        _ => {
-            let expected = "a hexadecimal number (bit 0: 1 is a read, 0 a write)";
-            return Err(FieldError::text(name, given, expected));
-        }
-    };
-    Ok(if is_read { Op::Read } else { Op::Write })
+fn flags(given: &[u8], name: &'static str) -> Parsed<Op> {
+    let digits = std::str::from_utf8(given).ok().filter(|_| given.iter().all(u8::is_ascii_hexdigit));
+    let flags = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    let expected = "a hexadecimal number (bit 0: 1 is a read, 0 a write)";
+    let flags = flags.ok_or_else(|| FieldError::text(name, given, expected))?;
+    Ok(if flags & 1 == 1 { Op::Read } else { Op::Write })
 }
 
 impl TextFormat for UserColumns {
-    const NAME: &'static str = "columns";
-    const CONVENTIONS: Conventions = Conventions::new(Clock::Date, ["time", "device", "offset", "size"]);
-
     fn new(options: &TraceOptions) -> Self {
         let given =
             options.columns.as_ref().map(|text| text.parse::<Columns>().expect("options are checked"));
@@ -380,11 +360,6 @@ impl TextFormat for UserColumns {
             parser.take(&given);
         }
         parser
-    }
-
-    fn conventions(&self) -> Conventions {
-        let is_earlier = self.lines.columns.iter().any(|&(role, _)| role == "latency");
-        Self::CONVENTIONS.sorted_within(if is_earlier { LATENCY_MAX } else { Duration::ZERO })
     }
 }
 
@@ -480,7 +455,7 @@ impl LineParser for UserColumns {
     }
 
     #[inline(always)]
-    fn record(&mut self, line: &[u8], devices: &mut Devices) -> Result<Option<Record>, FieldError> {
+    fn record(&mut self, line: &[u8], devices: &mut Devices) -> Parsed<Option<Record>> {
         if self.header_lines > 0 {
             self.header_lines -= 1;
             return Ok(None);
@@ -499,6 +474,11 @@ impl LineParser for UserColumns {
         self.lines.record(line, devices)
     }
 
+    fn conventions(&self, format: Conventions) -> Conventions {
+        let is_earlier = self.lines.columns.iter().any(|&(role, _)| role == "latency");
+        if is_earlier { Conventions { sort_window: LATENCY_MAX, ..format } } else { format }
+    }
+
     fn remarks(&self) -> Vec<String> {
         self.how.iter().cloned().chain(self.lines.remarks()).collect()
     }
@@ -507,7 +487,7 @@ impl LineParser for UserColumns {
 impl UserColumns {
     /// Whether the first line has names where the columns that were given are numbers.
     #[cold]
-    fn is_header(&mut self, line: &[u8]) -> Result<bool, FieldError> {
+    fn is_header(&mut self, line: &[u8]) -> Parsed<bool> {
         self.at_top = false;
         let cells = split(line, self.lines.separator, None);
         let is_name = |cell: &[u8]| {
@@ -548,7 +528,7 @@ impl UserColumns {
 const LINES_SHOWN: usize = 3;
 
 #[cold]
-fn find_separator(line: &[u8], columns: usize) -> Result<u8, FieldError> {
+fn find_separator(line: &[u8], columns: usize) -> Parsed<u8> {
     let fits = |&separator: &u8| line.iter().filter(|&&b| b == separator).count() + 1 >= columns.max(2);
     let blanks = || Fields::between_blanks(line).count() >= columns;
     SEPARATORS.into_iter().find(fits).or_else(|| blanks().then_some(BLANK)).ok_or_else(|| {

@@ -6,9 +6,9 @@
 //! flushes, regardless of numbers.
 
 use crate::devices::Devices;
-use crate::fields::{Blanks, Fields, trim};
+use crate::fields::{BlankFields, Fields, trim};
 use crate::numbers::MICROSECOND_NS;
-use crate::record::{Clock, Conventions, FieldError, Record, show};
+use crate::record::{FieldError, Parsed, Record, show};
 use crate::text::{LineParser, TextFormat};
 use coflash_base::suggest::hint;
 use coflash_workload::Op;
@@ -16,24 +16,15 @@ use coflash_workload::recorded::TraceOptions;
 
 /// The reader of an iolog.
 pub(crate) struct Iolog {
-    version: Option<Version>,
+    version: Option<u8>,
     /// The sum of the waits so far: the clock of version 2.
     waited_ns: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Version {
-    Two,
-    Three,
-}
-
-/// The actions of version 3; version 2 has `wait` as well.
-const ACTIONS: &[&str] = &["read", "write", "trim", "sync", "datasync", "add", "open", "close"];
+/// The actions; version 3 has no `wait`.
+const ACTIONS: [&str; 9] = ["read", "write", "trim", "sync", "datasync", "add", "open", "close", "wait"];
 
 impl TextFormat for Iolog {
-    const NAME: &'static str = "fio";
-    const CONVENTIONS: Conventions = Conventions::new(Clock::Start, ["time", "file", "offset", "length"]);
-
     fn new(_: &TraceOptions) -> Self {
         Self { version: None, waited_ns: 0 }
     }
@@ -41,23 +32,23 @@ impl TextFormat for Iolog {
 
 impl LineParser for Iolog {
     #[inline]
-    fn record(&mut self, line: &[u8], devices: &mut Devices) -> Result<Option<Record>, FieldError> {
+    fn record(&mut self, line: &[u8], devices: &mut Devices) -> Parsed<Option<Record>> {
         let Some(version) = self.version else {
             self.version = Some(header(line)?);
             return Ok(None);
         };
         let mut fields = Fields::between_blanks(line);
         let time_ns = match version {
-            Version::Two => self.waited_ns,
-            Version::Three => fields.units(MICROSECOND_NS, "time")?,
+            2 => self.waited_ns,
+            _ => fields.units(MICROSECOND_NS, "time")?,
         };
-        let (file, timed) = (fields.text(), usize::from(version == Version::Three));
+        let (file, timed) = (fields.text(), usize::from(version == 3));
         let op = match fields.text() {
             b"read" => Op::Read,
             b"write" => Op::Write,
             b"trim" => Op::Trim,
             b"sync" | b"datasync" => Op::Flush,
-            b"wait" if version == Version::Two => {
+            b"wait" if version == 2 => {
                 self.wait(&mut fields)?;
                 return Ok(None);
             }
@@ -74,7 +65,7 @@ impl LineParser for Iolog {
     }
 
     fn remarks(&self) -> Vec<String> {
-        if self.version != Some(Version::Two) {
+        if self.version != Some(2) {
             return Vec::new();
         }
         vec![
@@ -88,7 +79,7 @@ impl LineParser for Iolog {
 impl Iolog {
     /// Advance the clock by a `wait`; fio writes a fourth number without meaning.
     #[cold]
-    fn wait(&mut self, fields: &mut Fields<'_, Blanks>) -> Result<(), FieldError> {
+    fn wait(&mut self, fields: &mut BlankFields<'_>) -> Parsed<()> {
         let waited_ns = fields.units(MICROSECOND_NS, "wait")?;
         if !trim(fields.rest()).is_empty() {
             fields.whole("length")?;
@@ -102,27 +93,24 @@ impl Iolog {
 }
 
 #[cold]
-fn header(line: &[u8]) -> Result<Version, FieldError> {
+fn header(line: &[u8]) -> Parsed<u8> {
     match trim(line) {
-        b"fio version 2 iolog" => Ok(Version::Two),
-        b"fio version 3 iolog" => Ok(Version::Three),
+        b"fio version 2 iolog" => Ok(2),
+        b"fio version 3 iolog" => Ok(3),
         _ => Err(FieldError::text("header", line, "`fio version 2 iolog` or `fio version 3 iolog`")),
     }
 }
 
 #[cold]
-fn unknown_action(file: &[u8], given: &[u8], version: Version) -> FieldError {
+fn unknown_action(file: &[u8], given: &[u8], version: u8) -> FieldError {
     if file.is_empty() {
         return FieldError::text("file", file, "the name of a file, then an action");
     }
-    if given == b"wait" && version == Version::Three {
+    if given == b"wait" && version == 3 {
         let problem = "\"wait\" is of version 2: version 3 has a time on every line".to_owned();
         return FieldError { field: "action", problem };
     }
-    let mut allowed = ACTIONS.to_vec();
-    if version == Version::Two {
-        allowed.push("wait");
-    }
+    let allowed = if version == 3 { &ACTIONS[..8] } else { &ACTIONS[..] };
     let given = show(given);
-    FieldError { field: "action", problem: format!("\"{given}\" is not an action{}", hint(&given, &allowed)) }
+    FieldError { field: "action", problem: format!("\"{given}\" is not an action{}", hint(&given, allowed)) }
 }

@@ -12,9 +12,9 @@ use crate::fields::{Fields, trim};
 use crate::formats::linux_block::EventChoice;
 use crate::numbers::{SECOND_NS, SECTOR_BYTES, decimal, units};
 use crate::operations::Kind;
-use crate::record::{Clock, Conventions, FieldError, Record, show};
+use crate::record::{FieldError, Parsed, Record, show};
 use crate::text::{LineParser, TextFormat};
-use coflash_base::{Bytes, Duration};
+use coflash_base::Bytes;
 use coflash_workload::Op;
 use coflash_workload::recorded::TraceOptions;
 use std::collections::BTreeMap;
@@ -67,10 +67,6 @@ const DRIVERS: [Driver; 3] = [
 ];
 
 impl TextFormat for Ftrace {
-    const NAME: &'static str = "ftrace";
-    const CONVENTIONS: Conventions = Conventions::new(Clock::Date, ["time", "device", "sector", "sectors"])
-        .sorted_within(Duration { ns: SECOND_NS });
-
     fn new(options: &TraceOptions) -> Self {
         Self {
             choice: EventChoice::new(options),
@@ -92,7 +88,7 @@ impl LineParser for Ftrace {
     }
 
     #[inline]
-    fn record(&mut self, line: &[u8], devices: &mut Devices) -> Result<Option<Record>, FieldError> {
+    fn record(&mut self, line: &[u8], devices: &mut Devices) -> Parsed<Option<Record>> {
         let Some(Event { time_ns, name, about, is_call }) = event_of(line)? else {
             return self.no_event(line);
         };
@@ -141,7 +137,7 @@ type Request<'a> = (&'a [u8], Op, u64, u64);
 impl Ftrace {
     /// Read an event of the block layer, as the kernel prints it.
     #[inline]
-    fn request<'a>(&mut self, about: &'a [u8]) -> Result<Option<Request<'a>>, FieldError> {
+    fn request<'a>(&mut self, about: &'a [u8]) -> Parsed<Option<Request<'a>>> {
         let mut fields = Fields::between_blanks(about);
         let device = fields.text();
         if device.is_empty() || !device.iter().all(|&b| b == b',' || b.is_ascii_digit()) {
@@ -161,7 +157,7 @@ impl Ftrace {
     }
 
     /// Read an event of the block layer as perf trace prints it: names and values of a call.
-    fn call<'a>(&mut self, about: &'a [u8]) -> Result<Option<Request<'a>>, FieldError> {
+    fn call<'a>(&mut self, about: &'a [u8]) -> Parsed<Option<Request<'a>>> {
         let [letters, sector, sectors] = ["rwbs", "sector", "nr_sector"].map(|key| value(about, key));
         let device = value(about, "dev")?;
         let found = self.choice.request(letters?, sector?, sectors?)?;
@@ -169,7 +165,7 @@ impl Ftrace {
     }
 
     /// Read a command of a driver.
-    fn command<'a>(&mut self, driver: &Driver, about: &'a [u8]) -> Result<Option<Request<'a>>, FieldError> {
+    fn command<'a>(&mut self, driver: &Driver, about: &'a [u8]) -> Parsed<Option<Request<'a>>> {
         if !trim(about).starts_with(driver.sends.as_bytes()) {
             return Ok(None);
         }
@@ -201,16 +197,15 @@ impl Ftrace {
 
     /// Count an event that is no request.
     #[cold]
-    fn other(&mut self, name: &[u8]) -> Option<Op> {
+    fn other(&mut self, name: &[u8]) {
         let name =
             if self.others.len() < OTHERS_MAX || self.others.contains_key(name) { name } else { b"others" };
         *self.others.entry(name.to_vec()).or_default() += 1;
-        None
     }
 
     /// Check that a line without an event reports lost events, or what a recorder says of itself.
     #[cold]
-    fn no_event(&mut self, line: &[u8]) -> Result<Option<Record>, FieldError> {
+    fn no_event(&mut self, line: &[u8]) -> Parsed<Option<Record>> {
         let has = |text: &[u8]| memchr::memmem::find(line, text).is_some();
         let lost = has(b"[LOST ") || has(b"EVENTS DROPPED");
         self.lost += u64::from(lost);
@@ -240,7 +235,7 @@ struct Event<'a> {
 
 /// Take a line apart; `None` if it has no event.
 #[inline]
-fn event_of(line: &[u8]) -> Result<Option<Event<'_>>, FieldError> {
+fn event_of(line: &[u8]) -> Parsed<Option<Event<'_>>> {
     if let Some((time, rest)) = split_at_time(line) {
         let mut fields = Fields::between_blanks(rest);
         let mut event = fields.text();
@@ -277,7 +272,7 @@ fn event_of(line: &[u8]) -> Result<Option<Event<'_>>, FieldError> {
 }
 
 /// The value of a key, as in `slba=8,` or `sector: 8,`.
-fn value<'a>(about: &'a [u8], key: &'static str) -> Result<&'a [u8], FieldError> {
+fn value<'a>(about: &'a [u8], key: &'static str) -> Parsed<&'a [u8]> {
     let found = memchr::memmem::find_iter(about, key.as_bytes()).find_map(|at| {
         let rest =
             about[at + key.len()..].strip_prefix(b"=").or(about[at + key.len()..].strip_prefix(b":"))?;

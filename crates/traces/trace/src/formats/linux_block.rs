@@ -2,7 +2,7 @@
 
 use crate::numbers::{SECTOR_BYTES, units};
 use crate::operations::{Kind, Kinds, letters_of};
-use crate::record::FieldError;
+use crate::record::{FieldError, Parsed};
 use coflash_workload::Op;
 use coflash_workload::recorded::{TraceEvent, TraceOptions};
 
@@ -41,7 +41,7 @@ impl EventChoice {
         letters: &[u8],
         sector: &[u8],
         sectors: &[u8],
-    ) -> Result<Option<(Op, u64, u64)>, FieldError> {
+    ) -> Parsed<Option<(Op, u64, u64)>> {
         let length = units(sectors, SECTOR_BYTES, "sectors")?;
         let (flush, kind) = letters_of(letters).ok_or_else(|| unknown(letters))?;
         let Some(op) = self.op_of(flush, kind, length) else { return Ok(None) };

@@ -9,7 +9,7 @@ use crate::binary::{BinaryFormat, Order, scaled};
 use crate::devices::Devices;
 use crate::formats::linux_block::EventChoice;
 use crate::operations::Kind;
-use crate::record::{Clock, Conventions, FieldError, Record, show};
+use crate::record::{FieldError, Parsed, Record, show};
 use coflash_workload::Op;
 use coflash_workload::recorded::TraceOptions;
 
@@ -35,15 +35,11 @@ const DISCARD: u64 = 1 << 2;
 const MARK: u64 = 1 << 3;
 
 impl BinaryFormat for LogWrites {
-    const NAME: &'static str = "log-writes";
-    const CONVENTIONS: Conventions =
-        Conventions::new(Clock::Start, ["time", "device", "sector", "nr_sectors"]);
-
     fn recognises(ahead: &[u8]) -> bool {
         ahead.len() >= SUPER_BYTES && Order::Little.u64(ahead, 0) == MAGIC
     }
 
-    fn open(ahead: &[u8], options: &TraceOptions) -> Result<(Self, usize), FieldError> {
+    fn open(ahead: &[u8], options: &TraceOptions) -> Parsed<(Self, usize)> {
         if !Self::recognises(ahead) {
             let given = &ahead[..ahead.len().min(8)];
             return Err(FieldError::text("magic", given, "the beginning of a log of writes"));
@@ -66,19 +62,16 @@ impl BinaryFormat for LogWrites {
         if self.left == 0 { 1 } else { ENTRY_BYTES }
     }
 
-    fn bytes(&self, _: &[u8]) -> Result<usize, FieldError> {
-        Ok(if self.left == 0 { 1 } else { self.sector_bytes as usize })
-    }
-
-    fn data_bytes(&self, head: &[u8]) -> u64 {
+    fn bytes(&self, head: &[u8]) -> Parsed<(usize, u64)> {
         if self.left == 0 {
-            return u64::MAX;
+            return Ok((1, u64::MAX));
         }
         let (sectors, flags) = (Order::Little.u64(head, 8), Order::Little.u64(head, 16));
-        if flags & (DISCARD | MARK) == 0 { sectors.saturating_mul(self.sector_bytes) } else { 0 }
+        let sectors = if flags & (DISCARD | MARK) == 0 { sectors } else { 0 };
+        Ok((self.sector_bytes as usize, sectors.saturating_mul(self.sector_bytes)))
     }
 
-    fn record(&mut self, record: &[u8], _: &mut Devices) -> Result<Option<Record>, FieldError> {
+    fn record(&mut self, record: &[u8], _: &mut Devices) -> Parsed<Option<Record>> {
         let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
         self.left = left;
         let [sector, sectors, flags, data] = [0, 8, 16, 24].map(|at| Order::Little.u64(record, at));

@@ -26,13 +26,14 @@ mod unread;
 mod values;
 mod vscsi;
 
+use crate::Result;
 use crate::binary::{BinaryFormat, BinaryRecords};
 use crate::block_reader::BlockReader;
 use crate::input::SeekableFile;
-use crate::reader::{Reader, RequestReader, TimeBase};
-use crate::record::{Clock, Conventions, show};
+use crate::reader::{Opening, Reader, RequestReader, TimeBase};
+use crate::record::{Clock, show};
 use crate::table_files::{is_arrow, is_parquet};
-use crate::text::{LineParser, SAMPLE_BYTES, Score, Text, TextFormat, lines_of, score};
+use crate::text::{self, LineParser, SAMPLE_BYTES, Score, TextFormat, lines_of, score};
 use coflash_base::suggest::hint;
 use coflash_workload::recorded::TraceOptions;
 use coflash_workload::{WorkloadError, refuse};
@@ -47,39 +48,29 @@ pub use crate::record::FormatInfo;
 static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| TABLES.iter().map(Format::described).collect());
 
 /// The name of the format given by the option `columns`.
-pub(crate) const COLUMNS: &str = UserColumns::NAME;
+pub(crate) const COLUMNS: &str = "columns";
 
 /// The table of the formats.
 #[must_use]
 pub fn table() -> Vec<FormatInfo> {
-    FORMATS.iter().map(|format| format.info).collect()
+    FORMATS.iter().map(|format| format.table.info).collect()
 }
 
 /// The names of all formats.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
-    FORMATS.iter().map(|format| format.info.name).collect()
+    FORMATS.iter().map(|format| format.table.info.name).collect()
 }
 
 /// An entry of the list of formats.
 #[derive(Clone, Copy)]
 pub(crate) struct Format {
-    pub(crate) info: FormatInfo,
-    /// Whether its times are dates.
-    pub(crate) has_dates: bool,
-    /// Whether a trace consists of one file per processor.
-    pub(crate) per_processor: bool,
+    pub(crate) table: &'static Table,
     kind: Kind,
 }
 
-/// What a file holds, decompressed; or the file, for a format that needs random access.
-pub(crate) enum Content {
-    Stream(BlockReader),
-    File(SeekableFile),
-}
-
-type Opened = Result<Box<dyn RequestReader>, WorkloadError>;
-type Open<Input> = fn(file: &str, input: Input, options: &TraceOptions, times: TimeBase) -> Opened;
+type Opened = Result<Box<dyn RequestReader>>;
+type Open = fn(input: BlockReader, opening: &Opening<'_>) -> Opened;
 /// Detection by the accepted lines of a sample.
 type Lines = fn(sample: &[u8], options: &TraceOptions) -> Option<Score>;
 /// Detection by the first bytes of a file.
@@ -88,128 +79,107 @@ type Bytes = fn(ahead: &[u8]) -> bool;
 /// How a format is detected, and how its reader is made.
 #[derive(Clone, Copy)]
 enum Kind {
-    Text(Lines, Open<BlockReader>),
-    Table(&'static Table),
+    Text(Lines, Open),
+    Table,
     Headed(&'static Headed),
-    Binary(Bytes, Open<BlockReader>),
-    File(Bytes, Open<SeekableFile>),
+    Binary(Bytes, Open),
+    /// It needs random access to its file.
+    File(Bytes),
 }
 
-impl Format {
-    fn new(name: &str, clock: Clock, kind: Kind) -> Self {
-        let (info, has_dates) = (tables::table(name).info, matches!(clock, Clock::Date));
-        Self { info, has_dates, per_processor: false, kind }
-    }
-
+impl Kind {
     fn text<F: TextFormat>() -> Self {
-        let open: Open<BlockReader> = |file, input, options, times| {
-            let text = Text::open(file, input, F::new(options))?;
-            let conventions = text.parser.conventions();
-            Ok(Box::new(Reader::new(file, text, conventions, options, times)))
-        };
         let lines: Lines = |sample, options| score(F::new(options), sample, options);
-        Self::new(F::NAME, F::CONVENTIONS.clock, Kind::Text(lines, open))
-    }
-
-    /// The format of a section of `formats.txt`: defined by its columns, by a header, or by a type.
-    fn described(table: &'static Table) -> Self {
-        let Table { info: FormatInfo { name, .. }, clock, .. } = *table;
-        match name {
-            fio::Iolog::NAME => Self::text::<fio::Iolog>(),
-            blkparse::Blkparse::NAME => Self::text::<blkparse::Blkparse>(),
-            ftrace::Ftrace::NAME => Self::text::<ftrace::Ftrace>(),
-            mooncake::Mooncake::NAME => Self::text::<mooncake::Mooncake>(),
-            UserColumns::NAME => Self::text::<UserColumns>(),
-            blktrace::Blktrace::NAME => Self::binary::<blktrace::Blktrace>(),
-            vscsi::Vscsi::NAME => Self::binary::<vscsi::Vscsi>(),
-            oracle_general::OracleGeneral::NAME => Self::binary::<oracle_general::OracleGeneral>(),
-            logwrites::LogWrites::NAME => Self::binary::<logwrites::LogWrites>(),
-            "parquet" => Self::new(name, Clock::Start, Kind::File(is_parquet, table_file::open)),
-            "arrow" => Self::new(name, Clock::Start, Kind::File(is_arrow, table_file::open)),
-            _ => Self::new(name, clock, table.headed.as_ref().map_or(Kind::Table(table), Kind::Headed)),
-        }
+        Self::Text(lines, |input, opening| text::open(input, F::new(opening.options), opening))
     }
 
     fn binary<B: BinaryFormat>() -> Self {
-        let open: Open<BlockReader> = |file, input, options, times| {
-            let records = BinaryRecords::<B>::open(file, input, options)?;
-            Ok(Box::new(Reader::new(file, records, B::CONVENTIONS, options, times)))
+        Self::Binary(B::recognises, |input, opening| {
+            Ok(Box::new(Reader::new(BinaryRecords::<B>::open(input, opening)?, opening)))
+        })
+    }
+}
+
+impl Format {
+    /// The format of a section of `formats.txt`: defined by its columns, by a header, or by a type.
+    fn described(table: &'static Table) -> Self {
+        let kind = match table.info.name {
+            "fio" => Kind::text::<fio::Iolog>(),
+            "blkparse" => Kind::text::<blkparse::Blkparse>(),
+            "ftrace" => Kind::text::<ftrace::Ftrace>(),
+            "mooncake" => Kind::text::<mooncake::Mooncake>(),
+            COLUMNS => Kind::text::<UserColumns>(),
+            "blktrace" => Kind::binary::<blktrace::Blktrace>(),
+            "vscsi" => Kind::binary::<vscsi::Vscsi>(),
+            "oracle-general" => Kind::binary::<oracle_general::OracleGeneral>(),
+            "log-writes" => Kind::binary::<logwrites::LogWrites>(),
+            "parquet" => Kind::File(is_parquet),
+            "arrow" => Kind::File(is_arrow),
+            _ => table.headed.as_ref().map_or(Kind::Table, Kind::Headed),
         };
-        let plain = Self::new(B::NAME, B::CONVENTIONS.clock, Kind::Binary(B::recognises, open));
-        Self { per_processor: B::PER_PROCESSOR, ..plain }
+        Self { table, kind }
     }
 
-    /// Whether it needs random access to its file.
-    pub(crate) fn needs_file(&self) -> bool {
-        matches!(self.kind, Kind::File(..))
+    /// Whether its times are dates.
+    pub(crate) fn has_dates(&self) -> bool {
+        self.table.conventions.clock == Clock::Date
     }
 
     /// Whether each line tells its record by itself.
     pub(crate) fn has_lines_alone(&self) -> bool {
-        matches!(self.kind, Kind::Table(_))
+        matches!(self.kind, Kind::Table)
     }
 
-    /// Read the content of a file in this format; `name` is its name in messages.
+    /// Read a file in this format, decompressed or as the plain file that it is.
     pub(crate) fn open(
         &self,
-        name: &str,
-        content: Content,
-        options: &TraceOptions,
-        times: TimeBase,
+        input: BlockReader,
+        file: Option<SeekableFile>,
+        opening: &Opening<'_>,
     ) -> Opened {
-        match (self.kind, content) {
-            (Kind::Text(_, open) | Kind::Binary(_, open), Content::Stream(input)) => {
-                open(name, input, options, times)
+        match self.kind {
+            Kind::Text(_, open) | Kind::Binary(_, open) => open(input, opening),
+            Kind::Table => {
+                let at_top = !matches!(opening.times, TimeBase::Within);
+                text::open(input, self.table.parser(opening.options, at_top), opening)
             }
-            (Kind::File(_, open), Content::File(file)) => open(name, file, options, times),
-            (Kind::Table(table), Content::Stream(input)) => {
-                let at_top = !matches!(times, TimeBase::Within);
-                let text = Text::open(name, input, table.parser(options, at_top))?;
-                Ok(Box::new(Reader::new(name, text, table.conventions(), options, times)))
-            }
-            (Kind::Headed(headed), Content::Stream(input)) => {
-                let text = Text::open(name, input, UserColumns::headed(headed))?;
-                let conventions = Conventions { clock: Clock::Start, ..UserColumns::CONVENTIONS };
-                let conventions = conventions.sorted_within(columns::LATENCY_MAX);
-                Ok(Box::new(Reader::new(name, text, conventions, options, times)))
-            }
-            _ => Err(WorkloadError::trace(name, self.only_file())),
+            Kind::Headed(headed) => text::open(input, UserColumns::headed(headed), opening),
+            Kind::File(_) => match file {
+                Some(file) => table_file::open(file, opening),
+                None => Err(opening.refused(format_args!(
+                    "{} is read from the end: give it as a plain file, not compressed, not in an archive, not through a \
+                     pipe",
+                    self.table.info.name
+                ))),
+            },
         }
-    }
-
-    /// The message for a stream in a format that needs a file.
-    pub(crate) fn only_file(&self) -> String {
-        format!(
-            "{} is read from the end: give it as a plain file, not compressed, not in an archive, not through a pipe",
-            self.info.name
-        )
     }
 
     /// The lines of `sample` that it accepts; `None` if they are too few, or for a binary format.
     fn score(&self, sample: &[u8], options: &TraceOptions) -> Option<Score> {
         match self.kind {
             Kind::Text(score, _) => score(sample, options),
-            Kind::Table(table) => {
-                let score = score(table.parser(options, true), sample, options)?;
-                table.agrees(sample).map(|_| score)
+            Kind::Table => {
+                let score = score(self.table.parser(options, true), sample, options)?;
+                self.table.agrees(sample).map(|_| score)
             }
             Kind::Headed(headed) => {
                 let mut parser = UserColumns::headed(headed);
                 parser.look_ahead(sample);
                 score(parser, sample, options)
             }
-            Kind::Binary(..) | Kind::File(..) => None,
+            Kind::Binary(..) | Kind::File(_) => None,
         }
     }
 
     /// Check that the options that were given have an effect on a file of this format; `file` is its name in messages.
-    pub(crate) fn check_effect(&self, file: &str, options: &TraceOptions) -> Result<(), WorkloadError> {
-        let names_devices = matches!(self.kind, Kind::Table(table) if table.columns.contains("device"));
-        let own = self.info.options.iter().copied().chain(names_devices.then_some("device_stride"));
-        let own: Vec<_> = own.collect();
+    pub(crate) fn check_effect(&self, file: &str, options: &TraceOptions) -> Result<()> {
+        let FormatInfo { name, options: own, .. } = self.table.info;
+        let names_devices = self.table.columns.iter().any(|(_, column)| column.role() == "device");
+        let own: Vec<_> = own.iter().copied().chain(names_devices.then_some("device_stride")).collect();
         let Some(key) = given(options).find(|key| !own.contains(key)) else { return Ok(()) };
         let takes = if own.is_empty() { "none of these".to_owned() } else { own.join(", ") };
-        refuse(key, format!("has no effect on {file}: its format {} takes {takes}", self.info.name))
+        refuse(key, format!("has no effect on {file}: its format {name} takes {takes}"))
     }
 }
 
@@ -231,8 +201,8 @@ fn given(options: &TraceOptions) -> impl Iterator<Item = &'static str> {
 }
 
 /// The format `name`.
-pub(crate) fn by_name(name: &str) -> Result<Format, WorkloadError> {
-    match FORMATS.iter().find(|format| format.info.name == name) {
+pub(crate) fn by_name(name: &str) -> Result<Format> {
+    match FORMATS.iter().find(|format| format.table.info.name == name) {
         Some(format) => Ok(*format),
         None => refuse("format", format!("\"{name}\" is not a trace format{}", hint(name, &names()))),
     }
@@ -241,18 +211,14 @@ pub(crate) fn by_name(name: &str) -> Result<Format, WorkloadError> {
 /// The binary format of a file that begins with `ahead`.
 pub(crate) fn binary(ahead: &[u8]) -> Option<Format> {
     let knows = |format: &&Format| match format.kind {
-        Kind::Binary(recognises, _) | Kind::File(recognises, _) => recognises(ahead),
+        Kind::Binary(recognises, _) | Kind::File(recognises) => recognises(ahead),
         _ => false,
     };
     FORMATS.iter().find(knows).copied()
 }
 
 /// Detect the format of a text that begins with `input`: the one that accepts most lines, then the one of its extension.
-pub(crate) fn detect(
-    file: &str,
-    input: &mut BlockReader,
-    options: &TraceOptions,
-) -> Result<Format, WorkloadError> {
+pub(crate) fn detect(file: &str, input: &mut BlockReader, options: &TraceOptions) -> Result<Format> {
     let unreadable = |error: std::io::Error| WorkloadError::trace(file, error.to_string());
     let sample = input.peek_lines(SAMPLE_BYTES).map_err(unreadable)?;
     let Some(first) = lines_of(sample).next().map(<[u8]>::trim_ascii) else {
@@ -260,8 +226,8 @@ pub(crate) fn detect(
     };
     // `max_by_key` returns the last maximum, but the first format of the list must win.
     let candidates = FORMATS.iter().rev().filter_map(|format| Some((format, format.score(sample, options)?)));
-    let best =
-        candidates.max_by_key(|(format, score)| (score.lines, has_extension(file, format.info.extensions)));
+    let best = candidates
+        .max_by_key(|(format, score)| (score.lines, has_extension(file, format.table.info.extensions)));
     if let Some((format, Score { first: true, .. })) = best {
         return Ok(*format);
     }
@@ -315,9 +281,10 @@ mod tests {
         let options = TraceOptions { on_error, ..TraceOptions::default() };
         let input = Dribble(Cursor::new(text.as_bytes().to_vec()), block_bytes);
         let mut devices = Devices::new(options.device_stride);
-        let times = TimeBase::Sequence { base_ns: 5 };
+        let (conventions, times) = (format.table.conventions, TimeBase::Sequence { base_ns: 5 });
+        let opening = Opening { name: "t", conventions, options: &options, times };
         let input = BlockReader::new(Box::new(input), block_bytes);
-        let mut reader = match format.open("t", Content::Stream(input), &options, times) {
+        let mut reader = match format.open(input, None, &opening) {
             Ok(reader) => reader,
             Err(error) => return (Vec::new(), vec![error.to_string()]),
         };

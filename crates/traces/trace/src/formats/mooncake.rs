@@ -14,7 +14,7 @@
 //! "modulo"` writes it from its begin to its end, again and again).
 
 use crate::devices::Devices;
-use crate::record::{Clock, Conventions, FieldError, Record};
+use crate::record::{FieldError, Parsed, Record};
 use crate::text::{LineParser, TextFormat};
 use coflash_base::{Bytes, Duration};
 use coflash_workload::Op;
@@ -92,10 +92,6 @@ const USUAL_TOKENS: u64 = 512;
 const TOKENS_MAX: u64 = 1 << 16;
 
 impl TextFormat for Mooncake {
-    const NAME: &'static str = "mooncake";
-    const CONVENTIONS: Conventions =
-        Conventions::new(Clock::Start, ["timestamp", "device", "hash_ids", "units.size"]);
-
     fn new(options: &TraceOptions) -> Self {
         Self {
             places: BTreeMap::new(),
@@ -137,7 +133,7 @@ impl LineParser for Mooncake {
         }
     }
 
-    fn record(&mut self, line: &[u8], _: &mut Devices) -> Result<Option<Record>, FieldError> {
+    fn record(&mut self, line: &[u8], _: &mut Devices) -> Parsed<Option<Record>> {
         let line: Line = serde_json::from_slice(line).map_err(|error| {
             FieldError::text("request", line, &format!("an object with timestamp and hash_ids: {error}"))
         })?;
@@ -192,7 +188,7 @@ impl LineParser for Mooncake {
 }
 
 /// The number of a hash in hexadecimal digits; of a longer one the last 64 bits.
-fn number_of(digits: &str) -> Result<u64, FieldError> {
+fn number_of(digits: &str) -> Parsed<u64> {
     let wrong = || FieldError::text("hash_ids", digits.as_bytes(), "a number or hexadecimal digits");
     let digits = digits.strip_prefix("0x").unwrap_or(digits);
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {

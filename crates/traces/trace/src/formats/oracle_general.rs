@@ -16,7 +16,7 @@
 use crate::binary::{BinaryFormat, Order};
 use crate::devices::Devices;
 use crate::numbers::SECOND_NS;
-use crate::record::{Clock, Conventions, FieldError, Record};
+use crate::record::{FieldError, Parsed, Record};
 use coflash_base::Bytes;
 use coflash_workload::Op;
 use coflash_workload::recorded::TraceOptions;
@@ -37,9 +37,6 @@ const ADDRESSES_BYTES: u64 = 1 << 62;
 const PLAUSIBLE_BYTES: u32 = 1 << 30;
 
 impl BinaryFormat for OracleGeneral {
-    const NAME: &'static str = "oracle-general";
-    const CONVENTIONS: Conventions = Conventions::new(Clock::Date, ["time", "device", "obj_id", "size"]);
-
     /// Detected by ascending times, plausible sizes, and next requests after the current one.
     fn recognises(ahead: &[u8]) -> bool {
         let order = Order::Little;
@@ -54,7 +51,7 @@ impl BinaryFormat for OracleGeneral {
         ahead.len() >= RECORD_BYTES && ahead.chunks_exact(RECORD_BYTES).enumerate().all(&mut plausible)
     }
 
-    fn open(_: &[u8], options: &TraceOptions) -> Result<(Self, usize), FieldError> {
+    fn open(_: &[u8], options: &TraceOptions) -> Parsed<(Self, usize)> {
         let stride_bytes = options.object_stride.count;
         let places = (ADDRESSES_BYTES / stride_bytes).max(1);
         Ok((Self { stride_bytes, places, too_long: 0, longest: 0 }, 0))
@@ -65,7 +62,7 @@ impl BinaryFormat for OracleGeneral {
     }
 
     #[inline]
-    fn record(&mut self, record: &[u8], _: &mut Devices) -> Result<Option<Record>, FieldError> {
+    fn record(&mut self, record: &[u8], _: &mut Devices) -> Parsed<Option<Record>> {
         let order = Order::Little;
         let next = order.i64(record, 16);
         if next < -1 {

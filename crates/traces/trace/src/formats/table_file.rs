@@ -13,20 +13,22 @@
 //! numbers may be of any width and signed, and nullable if no value is null; `placement` may be missing, further columns are
 //! ignored. A file with other names or types is read as a text with a header would be.
 
+use super::COLUMNS;
 use super::columns::UserColumns;
 use super::judge::judge;
 use super::tables;
+use crate::Result;
 use crate::block_reader::{BLOCK_BYTES, BlockReader};
 use crate::devices::Devices;
 use crate::input::SeekableFile;
 use crate::notation::AUTO;
-use crate::reader::{ReadError, Reader, Records, RequestReader, TimeBase};
-use crate::record::{Clock, Conventions, FieldError, Record};
+use crate::reader::{Opening, ReadError, Reader, Records, RequestReader};
+use crate::record::{FieldError, Record};
 use crate::table_files::{self, NextPart, Numbers, Part, TableFile};
-use crate::text::{SAMPLE_BYTES, Text, TextFormat};
+use crate::text::{self, SAMPLE_BYTES, TextFormat};
 use coflash_base::PlacementId;
+use coflash_workload::Op;
 use coflash_workload::recorded::TraceOptions;
-use coflash_workload::{Op, WorkloadError};
 use std::io::{self, Cursor, Read};
 use std::sync::atomic::Ordering;
 
@@ -36,9 +38,6 @@ pub(crate) const LAYOUT_KEY: &str = "coflash.trace";
 pub(crate) const LAYOUT_VERSION: &str = "1";
 /// The key of the meaning of the numbers of operations.
 pub(crate) const OPS_KEY: &str = "coflash.ops";
-
-const CONVENTIONS: Conventions = Conventions::new(Clock::Start, FIELDS);
-const FIELDS: [&str; 4] = ["time_ns", "device", "offset", "length"];
 
 const OPS: [(Op, &str); 4] =
     [(Op::Read, "read"), (Op::Write, "write"), (Op::Trim, "trim"), (Op::Flush, "flush")];
@@ -54,24 +53,19 @@ pub(crate) fn ops() -> String {
     ops.join(", ")
 }
 
-/// Read `file`; `name` is its name in messages.
-pub(super) fn open(
-    name: &str,
-    file: SeekableFile,
-    options: &TraceOptions,
-    times: TimeBase,
-) -> Result<Box<dyn RequestReader>, WorkloadError> {
-    let refused = |problem| WorkloadError::trace(name, problem);
+/// Read `file`.
+pub(super) fn open(file: SeekableFile, opening: &Opening<'_>) -> Result<Box<dyn RequestReader>> {
+    let options = opening.options;
     let opened = table_files::files().and_then(|files| files.open(&file.path, options.columns.is_some()));
-    let TableFile { remarks, is_text, next } = opened.map_err(refused)?;
+    let TableFile { remarks, is_text, next } = opened.map_err(|problem| opening.refused(problem))?;
     let next = counted(file, next);
     if !is_text {
         let rows = Rows { next, columns: Vec::new(), row: 0, number: 0, remarks };
-        return Ok(Box::new(Reader::new(name, rows, CONVENTIONS, options, times)));
+        return Ok(Box::new(Reader::new(rows, opening)));
     }
     let mut input = BlockReader::new(Box::new(Lines { next, part: Cursor::default() }), BLOCK_BYTES);
     input.count_rows();
-    let sample = input.peek_lines(SAMPLE_BYTES).map_err(|error| refused(error.to_string()))?;
+    let sample = input.peek_lines(SAMPLE_BYTES).map_err(|error| opening.refused(error))?;
     let found = judge(sample, None);
     if options.columns.is_none() && !found.as_ref().is_ok_and(|found| found.is_certain) {
         let given = String::from_utf8_lossy(sample.split(|&byte| byte == b'\n').next().unwrap_or_default());
@@ -81,35 +75,34 @@ pub(super) fn open(
             tables::table("parquet").info.record,
             UserColumns::proposal(&found, sample)
         );
-        return Err(refused(problem));
+        return Err(opening.refused(problem));
     }
     let named = options.columns.as_ref().is_some_and(|columns| columns != AUTO);
     let options = TraceOptions { header_lines: u64::from(named), ..options.clone() };
-    let text = Text::open(name, input, UserColumns::new(&options))?;
     let is_own = found.is_ok_and(|found| found.is_own);
-    let conventions = if is_own { CONVENTIONS } else { text.parser.conventions() };
-    Ok(Box::new(Reader::new(name, text, conventions, &options, times)))
+    let conventions = if is_own { opening.conventions } else { tables::table(COLUMNS).conventions };
+    let opening = Opening { conventions, options: &options, ..*opening };
+    text::open(input, UserColumns::new(&options), &opening)
 }
 
+/// Gives the next part of a file; `None` at its end.
+type Parts = dyn FnMut() -> Result<Option<Part>, String> + Send;
+
 /// Count the bytes of the file that are read.
-fn counted(file: SeekableFile, mut next: Box<NextPart>) -> Box<NextPart> {
+fn counted(file: SeekableFile, mut next: Box<NextPart>) -> Box<Parts> {
     let mut before = 0;
     Box::new(move || {
-        let part = next();
-        let now = match &part {
-            Some(Ok((bytes, _))) => *bytes,
-            Some(Err(_)) => before,
-            None => file.bytes,
-        };
+        let part = next().transpose()?;
+        let now = part.as_ref().map_or(file.bytes, |(bytes, _)| *bytes);
         file.consumed_bytes.fetch_add(now.saturating_sub(before), Ordering::Relaxed);
         before = before.max(now);
-        part
+        Ok(part.map(|(_, part)| part))
     })
 }
 
 /// The rows of a file in coflash's own layout.
 struct Rows {
-    next: Box<NextPart>,
+    next: Box<Parts>,
     /// The columns of the present part.
     columns: Vec<Numbers>,
     /// The next row among them.
@@ -119,42 +112,30 @@ struct Rows {
 }
 
 impl Numbers {
+    /// The number of a row; `None` if it is missing.
+    #[inline]
+    fn at(&self, row: usize) -> Option<i128> {
+        let bits = self.values[row];
+        let number = if self.are_signed { i128::from(bits as i64) } else { bits.into() };
+        self.present.as_ref().is_none_or(|present| present[row]).then_some(number)
+    }
+
     /// The number of a row; an error of its field if it is missing or negative.
     #[inline]
-    fn at(&self, field: &'static str, row: usize) -> Result<u64, ReadError> {
-        let value = self.values[row];
-        if self.is_missing(row) {
-            let problem = "null, expected a number in every row".to_owned();
-            return Err(ReadError::Lost(FieldError { field, problem }));
-        }
-        if self.are_signed && (value as i64) < 0 {
-            return Err(FieldError::number(field, value as i64, "a number from 0").into());
-        }
-        Ok(value)
+    fn whole(&self, field: &'static str, row: usize) -> Result<u64, ReadError> {
+        let problem = || "null, expected a number in every row".to_owned();
+        let missing = || ReadError::Lost(FieldError { field, problem: problem() });
+        let number = self.at(row).ok_or_else(missing)?;
+        u64::try_from(number).map_err(|_| FieldError::number(field, number, "a number from 0").into())
     }
 
-    #[inline]
-    fn is_missing(&self, row: usize) -> bool {
-        self.present.as_ref().is_some_and(|present| !present[row])
-    }
-}
-
-/// The placement hint of a row.
-fn hint(numbers: &Numbers, row: usize) -> Result<Option<PlacementId>, ReadError> {
-    if numbers.is_missing(row) {
-        return Ok(None);
-    }
-    let value = numbers.values[row];
-    let known = PlacementId::new(value);
-    let refused = || {
+    /// The placement hint of a row.
+    fn hint(&self, row: usize) -> Result<Option<PlacementId>, ReadError> {
+        let Some(number) = self.at(row) else { return Ok(None) };
+        let hint = u64::try_from(number).ok().and_then(PlacementId::new);
         let expected = "a placement identifier (0 to 254; null is none)";
-        if numbers.are_signed {
-            FieldError::number("placement", value as i64, expected)
-        } else {
-            FieldError::number("placement", value, expected)
-        }
-    };
-    known.map(Some).ok_or_else(|| refused().into())
+        hint.map(Some).ok_or_else(|| FieldError::number("placement", number, expected).into())
+    }
 }
 
 impl Records for Rows {
@@ -162,10 +143,10 @@ impl Records for Rows {
     fn next(&mut self, _: &mut Devices) -> Result<Option<Record>, ReadError> {
         while self.columns.first().is_none_or(|column| self.row == column.values.len()) {
             match (self.next)() {
-                None => return Ok(None),
-                Some(Ok((_, Part::Rows(columns)))) => (self.columns, self.row) = (columns, 0),
-                Some(Ok((_, Part::Text(_)))) => unreachable!("its parts are rows"),
-                Some(Err(problem)) => return Err(ReadError::Input(problem)),
+                Ok(None) => return Ok(None),
+                Ok(Some(Part::Rows(columns))) => (self.columns, self.row) = (columns, 0),
+                Ok(Some(Part::Text(_))) => unreachable!("its parts are rows"),
+                Err(problem) => return Err(ReadError::Input(problem)),
             }
         }
         let row = self.row;
@@ -174,17 +155,17 @@ impl Records for Rows {
         let [time_ns, op, offset, length, hints @ ..] = &self.columns[..] else {
             unreachable!("these columns are there")
         };
-        let code = op.at("op", row)?;
+        let code = op.whole("op", row)?;
         let known = usize::try_from(code).ok().and_then(|code| OPS.get(code));
         let unknown = || FieldError::number("op", code, &format!("an operation ({})", ops()));
         let &(op, _) = known.ok_or_else(unknown)?;
         Ok(Some(Record {
-            time_ns: time_ns.at("time_ns", row)?,
+            time_ns: time_ns.whole("time_ns", row)?,
             device: 0,
-            offset: offset.at("offset", row)?,
-            length: length.at("length", row)?,
+            offset: offset.whole("offset", row)?,
+            length: length.whole("length", row)?,
             op,
-            placement: hints.first().map_or(Ok(None), |hints| hint(hints, row))?,
+            placement: hints.first().map_or(Ok(None), |hints| hints.hint(row))?,
         }))
     }
 
@@ -199,7 +180,7 @@ impl Records for Rows {
 
 /// The lines of a file in another layout, separated by tabs.
 struct Lines {
-    next: Box<NextPart>,
+    next: Box<Parts>,
     part: Cursor<Vec<u8>>,
 }
 
@@ -207,10 +188,10 @@ impl Read for Lines {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.part.position() == self.part.get_ref().len() as u64 {
             match (self.next)() {
-                None => return Ok(0),
-                Some(Ok((_, Part::Text(text)))) => self.part = Cursor::new(text),
-                Some(Ok((_, Part::Rows(_)))) => unreachable!("its parts are text"),
-                Some(Err(problem)) => return Err(io::Error::other(problem)),
+                Ok(None) => return Ok(0),
+                Ok(Some(Part::Text(text))) => self.part = Cursor::new(text),
+                Ok(Some(Part::Rows(_))) => unreachable!("its parts are text"),
+                Err(problem) => return Err(io::Error::other(problem)),
             }
         }
         self.part.read(buffer)

@@ -7,13 +7,14 @@
 //! gives only hints: a time with a fraction is not in nanoseconds, and an offset that is no multiple of 512 is not in
 //! bytes, as a replayer accesses whole sectors only. The remarks state the assumptions, and the options override them.
 
-use super::columns::ColumnLines;
+use super::columns::{ColumnLines, NamedColumn};
 use super::judge::Headed;
 use super::values::agrees;
 use crate::devices::Devices;
 use crate::fields::{BLANK, trim};
 use crate::notation::{Column, Columns};
-use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
+use crate::numbers::SECOND_NS;
+use crate::record::{Clock, Conventions, FieldError, FieldNames, FormatInfo, Parsed, Record};
 use crate::text::{LineParser, lines_of};
 use coflash_base::{Bytes, Duration};
 use coflash_workload::recorded::TraceOptions;
@@ -22,11 +23,12 @@ use std::sync::LazyLock;
 /// A format, as a section of `formats.txt` describes it.
 pub(crate) struct Table {
     pub(crate) info: FormatInfo,
-    /// The roles of the columns, if it is defined by these.
-    pub(super) columns: &'static str,
-    pub(super) clock: Clock,
-    /// The usual disorder of its records, in seconds.
-    sort_window_s: u64,
+    pub(crate) conventions: Conventions,
+    /// Whether a trace consists of one file per processor.
+    pub(crate) per_processor: bool,
+    /// The columns with their names, if it is defined by these, and what stands between them.
+    pub(super) columns: Vec<NamedColumn>,
+    separator: u8,
     /// The line of column names.
     header: &'static str,
     /// How the last line begins of a head that begins with the header, if it must be there.
@@ -58,45 +60,45 @@ impl Table {
         let get = |key: &str| section.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
         let text = |key| get(key).unwrap_or_default();
         let words = |given: &'static str| &*given.split(' ').collect::<Vec<_>>().leak();
+        let record = text("record");
+        let separator = if record.contains(',') { b',' } else { BLANK };
+        let columns = get("columns").map_or_else(Vec::new, |columns| {
+            let columns: Columns = columns.parse().expect("a table's columns are written as a user's");
+            record.split(separator as char).zip(columns.columns().iter().cloned()).collect()
+        });
+        let name = |role| {
+            let found = columns.iter().rev().find(|(_, column): &&NamedColumn| column.role() == role);
+            found.map_or(role, |&(name, _)| name)
+        };
+        let of_columns = || ["time", "device", "offset", "size"].map(name);
+        let fields = get("fields").map(|names| words(names).try_into().expect("four names"));
+        let [time, device, offset, length] = fields.unwrap_or_else(of_columns);
+        let sort_window_s: u64 = get("sort_window_s").map_or(0, |given| given.parse().expect("seconds"));
         Self {
             info: FormatInfo {
                 name: section.split(']').next().unwrap_or_default(),
                 summary: text("summary"),
                 source: text("source"),
-                record: text("record"),
+                record,
                 extensions: words(get("extensions").unwrap_or("csv")),
                 options: get("options").map_or(&[], words),
             },
-            columns: text("columns"),
-            clock: if get("clock").is_some() { Clock::Start } else { Clock::Date },
-            sort_window_s: get("sort_window_s")
-                .map_or(0, |seconds| seconds.parse().expect("a number of seconds")),
-            header: get("header").unwrap_or(text("record")),
+            conventions: Conventions {
+                fields: FieldNames { time, device, offset, length },
+                clock: if get("clock").is_some() { Clock::Start } else { Clock::Date },
+                sort_window: Duration { ns: sort_window_s * SECOND_NS },
+            },
+            per_processor: get("per_processor").is_some(),
+            separator,
+            columns,
+            header: get("header").unwrap_or(record),
             head_end: get("head_end"),
             has_dates: get("has_dates").is_some(),
             open_ended: get("open_ended").is_some(),
             remark: get("remark"),
             look_alikes: get("look_alikes"),
-            headed: get("names").map(|names| Headed { record: text("record"), names, extra: text("extra") }),
+            headed: get("names").map(|names| Headed { record, names, extra: text("extra") }),
         }
-    }
-
-    /// The columns with their names; the separator is the one between the names.
-    fn named_columns(&self) -> (Vec<(&'static str, Column)>, u8) {
-        let separator = if self.info.record.contains(',') { b',' } else { BLANK };
-        let columns: Columns = self.columns.parse().expect("a table's columns are written as a user's");
-        let names = self.info.record.split(separator as char);
-        (names.zip(columns.columns().iter().cloned()).collect(), separator)
-    }
-
-    pub(crate) fn conventions(&self) -> Conventions {
-        let (columns, _) = self.named_columns();
-        let name = |role: &str| {
-            let found = columns.iter().rev().find(|(_, column)| column.role() == role);
-            found.map_or("device", |&(name, _)| name)
-        };
-        Conventions::new(self.clock, ["time", "device", "offset", "size"].map(name))
-            .sorted_within(Duration { ns: self.sort_window_s * 1_000_000_000 })
     }
 
     /// Whether a line has the names of its columns.
@@ -106,37 +108,33 @@ impl Table {
 
     /// Create a parser for a file; `at_top` if its first line may hold the names of the columns.
     pub(crate) fn parser(&'static self, options: &TraceOptions, at_top: bool) -> TableParser {
-        let (mut columns, separator) = self.named_columns();
+        let mut columns = self.columns.clone();
         let units = if self.look_alikes.is_none() { Default::default() } else { options.units };
+        let bytes = |given: Option<Bytes>| given.map(|unit| unit.count);
+        let given = [units.time.map(|time| time.ns), bytes(units.address), bytes(units.size)];
         let mut scale = [0; 3];
         for (_, column) in &mut columns {
-            match column {
+            let (at, step) = match column {
                 Column::Time { step_ns, whole } => {
                     // Times with a fraction are neither nanoseconds nor ticks.
                     *whole = matches!(*step_ns, 1 | 100);
-                    *step_ns = units.time.map_or(*step_ns, |time| time.ns);
-                    scale[0] = *step_ns;
+                    (0, step_ns)
                 }
-                Column::Offset { step_bytes, .. } => {
-                    *step_bytes = units.address.map_or(*step_bytes, |address| address.count);
-                    scale[1] = *step_bytes;
-                }
-                Column::Size { step_bytes, .. } => {
-                    *step_bytes = units.size.map_or(*step_bytes, |size| size.count);
-                    scale[2] = *step_bytes;
-                }
-                _ => {}
-            }
+                Column::Offset(steps) => (1, &mut steps.bytes),
+                Column::Size(steps) => (2, &mut steps.bytes),
+                _ => continue,
+            };
+            *step = given[at].unwrap_or(*step);
+            scale[at] = *step;
         }
-        let lines = ColumnLines::new(columns, separator, self.open_ended);
+        let lines = ColumnLines::new(columns, self.separator, self.open_ended);
         TableParser { table: self, lines, scale, at_top, in_head: false, has_dates: true }
     }
 
     /// What the values of a file that begins with `sample` say to its columns: `None` if they deny them, else whether times are dates.
     pub(crate) fn agrees(&self, sample: &[u8]) -> Option<bool> {
-        let (columns, separator) = self.named_columns();
         let is_named = lines_of(sample).next().is_some_and(|line| self.is_header(line));
-        agrees(&columns, separator, sample, self.has_dates).or(is_named.then_some(true))
+        agrees(&self.columns, self.separator, sample, self.has_dates).or(is_named.then_some(true))
     }
 }
 
@@ -157,7 +155,7 @@ pub(crate) struct TableParser {
 impl TableParser {
     /// Whether a line is of the head: the names of the columns, or all lines to the end of a head that must be there.
     #[cold]
-    fn is_head(&mut self, line: &[u8]) -> Result<bool, FieldError> {
+    fn is_head(&mut self, line: &[u8]) -> Parsed<bool> {
         let Table { header, head_end, .. } = self.table;
         let is_header = self.table.is_header(line);
         let Some(end) = head_end else {
@@ -179,7 +177,7 @@ impl LineParser for TableParser {
     }
 
     #[inline(always)]
-    fn record(&mut self, line: &[u8], devices: &mut Devices) -> Result<Option<Record>, FieldError> {
+    fn record(&mut self, line: &[u8], devices: &mut Devices) -> Parsed<Option<Record>> {
         if self.at_top && self.is_head(line)? {
             return Ok(None);
         }

@@ -155,8 +155,8 @@ pub(super) fn agrees(
                 // What is a date in another unit is none in this one; a tick has no fraction.
                 agree &= !has_dates || are_dates || date.is_none() && values.decimals() == 0;
             }
-            Column::Offset { step_bytes, .. } => agree &= largest * step_bytes as f64 <= DRIVE_BYTES_MAX,
-            Column::Size { step_bytes, .. } => agree &= largest * step_bytes as f64 <= REQUEST_BYTES_MAX,
+            Column::Offset(steps) => agree &= largest * steps.bytes as f64 <= DRIVE_BYTES_MAX,
+            Column::Size(steps) => agree &= largest * steps.bytes as f64 <= REQUEST_BYTES_MAX,
             _ => {}
         }
     }

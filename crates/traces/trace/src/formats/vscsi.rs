@@ -17,7 +17,7 @@
 use crate::binary::{BinaryFormat, Order, scaled};
 use crate::devices::Devices;
 use crate::numbers::{MICROSECOND_NS, SECTOR_BYTES};
-use crate::record::{Clock, Conventions, FieldError, Record};
+use crate::record::{FieldError, Parsed, Record};
 use coflash_workload::Op;
 use coflash_workload::recorded::TraceOptions;
 use std::collections::BTreeMap;
@@ -60,14 +60,11 @@ impl Layout {
 }
 
 impl BinaryFormat for Vscsi {
-    const NAME: &'static str = "vscsi";
-    const CONVENTIONS: Conventions = Conventions::new(Clock::Date, ["ts", "device", "lbn", "len"]);
-
     fn recognises(ahead: &[u8]) -> bool {
         LAYOUTS.iter().any(|layout| layout.fits(ahead))
     }
 
-    fn open(ahead: &[u8], _: &TraceOptions) -> Result<(Self, usize), FieldError> {
+    fn open(ahead: &[u8], _: &TraceOptions) -> Parsed<(Self, usize)> {
         let whole =
             |layout: &&Layout| ahead.len() >= layout.bytes && layout.version_of(ahead) == layout.version;
         let layout = LAYOUTS.iter().find(whole).ok_or_else(|| {
@@ -78,16 +75,11 @@ impl BinaryFormat for Vscsi {
     }
 
     fn head_bytes(&self) -> usize {
-        32
+        self.layout.bytes
     }
 
     #[inline]
-    fn bytes(&self, _: &[u8]) -> Result<usize, FieldError> {
-        Ok(self.layout.bytes)
-    }
-
-    #[inline]
-    fn record(&mut self, record: &[u8], _: &mut Devices) -> Result<Option<Record>, FieldError> {
+    fn record(&mut self, record: &[u8], _: &mut Devices) -> Parsed<Option<Record>> {
         let (order, layout) = (Order::Little, self.layout);
         let version = layout.version_of(record);
         if version != layout.version {

@@ -27,9 +27,10 @@ pub use pages::{Method, Sampling};
 pub use popularity::{Hottest, Popularity, PopularityCurve, Spread};
 pub use reuse::{MissRatioCurve, Reuse};
 
+use crate::Result;
 use coflash_base::Bytes;
 use coflash_base::prefetch::Ahead;
-use coflash_workload::{Op, Request, Source, WorkloadError, refuse};
+use coflash_workload::{Op, Request, Source, refuse};
 use course::Windows;
 pub(crate) use distribution::Summary;
 use footprint::Footprint;
@@ -162,7 +163,7 @@ impl Default for InfoOptions {
 ///
 /// # Errors
 /// An error of the source; a page size that is not a power of two of at least 512 bytes.
-pub fn summarise(source: &mut dyn Source, options: InfoOptions) -> Result<WorkloadInfo, WorkloadError> {
+pub fn summarise(source: &mut dyn Source, options: InfoOptions) -> Result<WorkloadInfo> {
     let mut counters = Counters::new(page_bytes(options.page)?, options);
     let mut batch = Vec::new();
     loop {
@@ -183,7 +184,7 @@ pub fn summarise(source: &mut dyn Source, options: InfoOptions) -> Result<Worklo
 ///
 /// # Errors
 /// Not a power of two of at least 512 bytes.
-pub fn page_bytes(page: Bytes) -> Result<u64, WorkloadError> {
+pub fn page_bytes(page: Bytes) -> Result<u64> {
     if page.count >= 512 && page.count.is_power_of_two() {
         return Ok(page.count);
     }

@@ -1,6 +1,7 @@
 //! Statistics, compared with manual counts and with a naive cache model.
 
 use super::*;
+use crate::Result;
 use crate::TraceOptions;
 use crate::open;
 use coflash_base::{Seed, Time};
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 struct Once(Vec<Request>);
 
 impl Source for Once {
-    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<()> {
         *batch = std::mem::take(&mut self.0);
         Ok(())
     }

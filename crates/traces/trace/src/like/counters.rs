@@ -1,11 +1,9 @@
 //! The counters of a trace, from which a workload is fitted.
 
 use super::accesses::Accesses;
-use super::clustering::Gaps;
 use super::distributions::SizeCounts;
 use super::flows;
 use crate::info::Pages;
-use coflash_workload::synthetic::ArrivalConfig;
 use coflash_workload::synthetic::reuse_flows::ReuseFlowsConfig;
 use coflash_workload::synthetic::size::{ByOpConfig, ChoiceConfig};
 use coflash_workload::{Op, Request};
@@ -18,15 +16,13 @@ const PAGES_MAX: usize = 1 << 20;
 /// The counters of one pass.
 pub(super) struct Counters {
     page_bytes: u64,
-    ops: [u64; 4],
     /// Of reads, writes and trims.
     sizes: [SizeCounts; 3],
     /// Of those at least half of whose pages are new, and of the others, counted in pages.
     new_sizes: [SizeCounts; 3],
     reused_sizes: [SizeCounts; 3],
-    gaps: Gaps,
     pages: Pages,
-    accesses: Accesses,
+    pub(super) accesses: Accesses,
     /// Requests by the largest power of two, 2^index bytes, that divides their start address.
     aligned: [u64; 64],
 }
@@ -35,11 +31,9 @@ impl Counters {
     pub(super) fn new(page_bytes: u64) -> Self {
         Self {
             page_bytes,
-            ops: [0; 4],
             sizes: Default::default(),
             new_sizes: Default::default(),
             reused_sizes: Default::default(),
-            gaps: Gaps::new(),
             pages: Pages::new(PAGES_MAX),
             accesses: Accesses::new(page_bytes),
             aligned: [0; 64],
@@ -47,12 +41,10 @@ impl Counters {
     }
 
     pub(super) fn add(&mut self, request: &Request) {
-        self.gaps.add(request.arrival);
-        let op = request.op as usize;
-        self.ops[op] += 1;
         if request.op == Op::Flush {
             return;
         }
+        let op = request.op as usize;
         let (start, end) = (request.offset, request.offset + request.length);
         self.sizes[op].add(request.length);
         self.aligned[(start.trailing_zeros() as usize).min(63)] += 1;
@@ -76,11 +68,6 @@ impl Counters {
         flows::config(&self.accesses, self.align(), self.by_op(&self.reused_sizes))
     }
 
-    /// The pages of all requests.
-    pub(super) fn page_accesses(&self) -> u64 {
-        self.accesses.count()
-    }
-
     /// The sizes of each operation at new pages.
     pub(super) fn size(&self) -> ByOpConfig {
         self.by_op(&self.new_sizes)
@@ -96,29 +83,11 @@ impl Counters {
         ByOpConfig { read, write, trim }
     }
 
-    /// The arrivals: all at once if no time passes between them.
-    pub(super) fn arrival(&self) -> ArrivalConfig {
-        self.gaps.config().map_or_else(ArrivalConfig::default, ArrivalConfig::Quantiles)
-    }
-
-    pub(super) fn requests(&self) -> u64 {
-        self.ops.iter().sum()
-    }
-
-    pub(super) fn count(&self, op: Op) -> u64 {
-        self.ops[op as usize]
-    }
-
-    /// Requests with an address range.
-    pub(super) fn ranged(&self) -> u64 {
-        self.requests() - self.count(Op::Flush)
-    }
-
     /// The largest power of two, from 512 bytes to a page, to which at least 99 of 100 requests are aligned.
     pub(super) fn align(&self) -> u64 {
         let at_least = |align: u64| self.aligned[align.trailing_zeros() as usize..].iter().sum::<u64>();
         let mut align = self.page_bytes;
-        while align > 512 && at_least(align) * 100 < self.ranged() * 99 {
+        while align > 512 && at_least(align) * 100 < at_least(1) * 99 {
             align /= 2;
         }
         align

@@ -213,22 +213,18 @@ impl Ranks {
 }
 
 /// Requests to new pages, those that continue the latest one of their operation apart.
+#[derive(Default)]
 struct Births {
     requests: [u64; 2],
-    ends: [u64; OPS],
-}
-
-impl Default for Births {
-    fn default() -> Self {
-        Self { requests: [0; 2], ends: [u64::MAX; OPS] }
-    }
+    /// The page behind the latest one of each operation.
+    next: [u64; OPS],
 }
 
 impl Births {
     fn add(&mut self, access: Access) {
-        let end = std::mem::replace(&mut self.ends[access.op()], access.page());
+        let next = std::mem::replace(&mut self.next[access.op()], access.page() + 1);
         if access.is_first() {
-            self.requests[usize::from(access.page() == end.wrapping_add(1))] += 1;
+            self.requests[usize::from(access.page() == next)] += 1;
         }
     }
 }

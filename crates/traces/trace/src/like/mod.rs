@@ -31,11 +31,12 @@ mod flows;
 #[cfg(test)]
 mod tests;
 
-use crate::info::{InfoOptions, WorkloadInfo, page_bytes, summarise};
+use crate::Result;
+use crate::info::{InfoOptions, OpInfo, WorkloadInfo, page_bytes, summarise};
 use clustering::Gaps;
 use coflash_base::{Bytes, Seed, Share};
 use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, Synthetic, SyntheticConfig};
-use coflash_workload::{Op, Request, Source, WorkloadError, refuse};
+use coflash_workload::{Op, Request, Source, refuse};
 use counters::Counters;
 use serde::Serialize;
 
@@ -63,21 +64,33 @@ pub struct Correlations {
 ///
 /// # Errors
 /// An error of the source; a source without addresses.
-pub fn fit(source: &mut dyn Source, page: Bytes) -> Result<(SyntheticConfig, Profile), WorkloadError> {
+pub fn fit(source: &mut dyn Source, page: Bytes) -> Result<(SyntheticConfig, Profile)> {
     let mut counters = Counters::new(page_bytes(page)?);
-    let profile = describe(&mut Counted { source, count: |request: &Request| counters.add(request) }, page)?;
-    Ok((config(&counters, page.count)?, profile))
+    let (profile, gaps) = described(source, page, |request| counters.add(request))?;
+    Ok((config(&counters, &gaps, &profile.info)?, profile))
 }
 
 /// Describe a workload, which is read to its end, as [`fit`] describes the original.
 ///
 /// # Errors
 /// See [`fit`].
-pub fn describe(source: &mut dyn Source, page: Bytes) -> Result<Profile, WorkloadError> {
+pub fn describe(source: &mut dyn Source, page: Bytes) -> Result<Profile> {
+    described(source, page, |_| {}).map(|(profile, _)| profile)
+}
+
+/// Describe a workload and its gaps; each request is counted on its way.
+fn described(
+    source: &mut dyn Source,
+    page: Bytes,
+    mut count: impl FnMut(&Request) + Send,
+) -> Result<(Profile, Gaps)> {
     let mut gaps = Gaps::new();
-    let mut counted = Counted { source, count: |request: &Request| gaps.add(request.arrival) };
-    let info = summarise(&mut counted, InfoOptions { page, ..InfoOptions::default() })?;
-    Ok(Profile { info, interarrival_correlation: gaps.correlations() })
+    let count = |request: &Request| {
+        gaps.add(request.arrival);
+        count(request);
+    };
+    let info = summarise(&mut Counted { source, count }, InfoOptions { page, ..InfoOptions::default() })?;
+    Ok((Profile { info, interarrival_correlation: gaps.correlations() }, gaps))
 }
 
 /// A source whose requests are counted on their way.
@@ -87,7 +100,7 @@ struct Counted<'a, F> {
 }
 
 impl<F: FnMut(&Request) + Send> Source for Counted<'_, F> {
-    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<()> {
         self.source.next_batch(batch)?;
         batch.iter().for_each(&mut self.count);
         Ok(())
@@ -99,12 +112,12 @@ impl<F: FnMut(&Request) + Send> Source for Counted<'_, F> {
 }
 
 /// Compute the configuration that fits the counters.
-fn config(counters: &Counters, page_bytes: u64) -> Result<SyntheticConfig, WorkloadError> {
-    if counters.ranged() == 0 {
+fn config(counters: &Counters, gaps: &Gaps, info: &WorkloadInfo) -> Result<SyntheticConfig> {
+    let WorkloadInfo { requests, .. } = *info;
+    if info.flush.requests == requests {
         return refuse("trace", "no request has an address; reads, writes or trims are needed");
     }
-    let requests = counters.requests();
-    let share = |op: Op| ratio(counters.count(op), requests);
+    let share = |op: &OpInfo| ratio(op.requests, requests);
     let align = counters.align();
     let size = counters.size();
     let generator = counters.generator();
@@ -115,25 +128,22 @@ fn config(counters: &Counters, page_bytes: u64) -> Result<SyntheticConfig, Workl
         space: Some(Bytes { count: generator.pages_bytes().max(longest).next_multiple_of(align) }),
         generator: GeneratorConfig::ReuseFlows(generator),
         requests,
-        read_share: share(Op::Read),
-        trim_share: share(Op::Trim),
-        flush_share: share(Op::Flush),
+        read_share: share(&info.read),
+        trim_share: share(&info.trim),
+        flush_share: share(&info.flush),
         size: SizeConfig::ByOp(size),
         align: Bytes { count: align },
-        arrival: counters.arrival(),
+        // All at once if no time passes between them.
+        arrival: gaps.config().map_or_else(ArrivalConfig::default, ArrivalConfig::Quantiles),
     };
-    complete(config, counters.page_accesses(), page_bytes)
+    complete(config, counters.accesses.count(), info.page_bytes)
 }
 
 /// The most requests of a likeness, as a multiple of those of the trace.
 const REQUESTS_MAX: u64 = 4;
 
 /// Take as many requests as access as many pages as those of the trace, at intervals that give the same duration.
-fn complete(
-    mut config: SyntheticConfig,
-    wanted: u64,
-    page_bytes: u64,
-) -> Result<SyntheticConfig, WorkloadError> {
+fn complete(mut config: SyntheticConfig, wanted: u64, page_bytes: u64) -> Result<SyntheticConfig> {
     let given = config.requests;
     config.requests *= REQUESTS_MAX;
     // Some pages of flows are never reached.
@@ -150,7 +160,7 @@ fn complete(
 }
 
 /// The number of requests that access as many pages, at most those of the workload.
-fn requests_for(config: &SyntheticConfig, pages: u64, page_bytes: u64) -> Result<u64, WorkloadError> {
+fn requests_for(config: &SyntheticConfig, pages: u64, page_bytes: u64) -> Result<u64> {
     let mut source = Synthetic::new(config, config.space.map_or(0, |space| space.count), Seed(0))?;
     let (mut batch, mut requests, mut accessed) = (Vec::new(), 0, 0);
     loop {

@@ -5,7 +5,6 @@
 
 mod fio_writer;
 pub mod head;
-pub mod merge;
 pub mod remap;
 pub mod slice;
 pub mod split;
@@ -13,8 +12,10 @@ mod table_writer;
 mod target;
 mod write;
 
+use crate::Result;
+use crate::source::{TraceSource, listed, open};
 use coflash_base::Bytes;
-use coflash_workload::recorded::TraceOptions;
+use coflash_workload::recorded::{Arrangement, TraceOptions};
 use coflash_workload::{Source, WorkloadError};
 use serde::{Deserialize, Serialize};
 
@@ -40,12 +41,12 @@ impl Steps {
     ///
     /// # Errors
     /// An error of the trace or of a step.
-    pub fn open(&self, paths: &[String], options: &TraceOptions) -> Result<Box<dyn Source>, WorkloadError> {
+    pub fn open(&self, paths: &[String], options: &TraceOptions) -> Result<Box<dyn Source>> {
         self.slice.check()?;
         let mut source: Box<dyn Source> = if self.offsets.is_empty() {
-            Box::new(crate::source::open(paths, options)?)
+            Box::new(open(paths, options)?)
         } else {
-            Box::new(merge::open(paths, &self.offsets, options)?)
+            Box::new(self.merged(paths, options)?)
         };
         if self.slice != Slice::default() {
             source = Box::new(slice::Sliced::new(source, &self.slice));
@@ -54,5 +55,21 @@ impl Steps {
             source = Box::new(remap::Remapped::new(source, remap)?);
         }
         Ok(source)
+    }
+
+    /// Open traces merged by time, each with its own part of the address space: dates keep their distances, times relative to a
+    /// start are unchanged (`crate::merge`). A device name denotes the same device in all traces.
+    fn merged(&self, paths: &[String], options: &TraceOptions) -> Result<TraceSource> {
+        if self.offsets.len() != paths.len() {
+            let (offsets, traces) = (self.offsets.len(), paths.len());
+            let problem = format!("{offsets} offsets given for {traces} traces: one for each expected");
+            return Err(WorkloadError::tool("merge", problem));
+        }
+        if options.merge == Some(Arrangement::Sequence) {
+            let problem = "merge = \"sequence\" given with offsets: they go with a merge by time";
+            return Err(WorkloadError::tool("merge", problem));
+        }
+        let options = TraceOptions { merge: Some(Arrangement::Time), ..options.clone() };
+        listed(paths, &self.offsets, &options)?.begun()
     }
 }

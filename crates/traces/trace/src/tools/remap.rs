@@ -4,6 +4,7 @@
 //! of their first read or write; a trim of an unused page is skipped. With `modulo`, different pages may
 //! collide if the trace reaches beyond the size.
 
+use crate::Result;
 use coflash_base::Bytes;
 use coflash_workload::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
 use rustc_hash::FxHashMap;
@@ -72,7 +73,7 @@ pub(super) struct Remapped<S> {
 }
 
 impl<S: Source> Remapped<S> {
-    pub(super) fn new(source: S, remap: &Remap) -> Result<Self, WorkloadError> {
+    pub(super) fn new(source: S, remap: &Remap) -> Result<Self> {
         let refuse = |problem: String| Err(WorkloadError::tool("remap", problem));
         let page = remap.page;
         if !page.count.is_power_of_two() || page.count > 1 << 30 {
@@ -100,7 +101,7 @@ impl<S: Source> Remapped<S> {
     }
 
     /// Remap the next contiguous part of a request; `None` for a trim of an unused page.
-    fn piece(&mut self, request: &Request) -> Result<Option<Request>, WorkloadError> {
+    fn piece(&mut self, request: &Request) -> Result<Option<Request>> {
         let at = request.offset + self.done_bytes;
         let left = request.length - self.done_bytes;
         let (place, bytes) = match &mut self.map {
@@ -125,64 +126,53 @@ impl<S: Source> Remapped<S> {
 }
 
 impl Dense {
+    /// The number of a page and one page; where it has none, at least as many pages have none: a trim may span the whole space.
+    fn known(&self, page: u64) -> (Option<u32>, u64) {
+        let key = page / CHUNK_PAGES;
+        match self.chunks.get(&key) {
+            Some(chunk) => (chunk[(page % CHUNK_PAGES) as usize], 1),
+            None => (None, self.keys.range(key..).next().map_or(u64::MAX, |next| next * CHUNK_PAGES) - page),
+        }
+    }
+
+    /// Give a page the next number.
+    fn assign(&mut self, page: u64) -> Result<u32> {
+        let (key, number) = (page / CHUNK_PAGES, self.used);
+        let problem = "more than 2^32 pages are used: give larger pages, or modulo a size";
+        self.used = number.checked_add(1).ok_or_else(|| WorkloadError::tool("remap", problem))?;
+        let chunk = self.chunks.entry(key).or_insert_with(|| {
+            self.keys.insert(key);
+            Box::new([None; CHUNK_PAGES as usize])
+        });
+        chunk[(page % CHUNK_PAGES) as usize] = Some(number);
+        Ok(number)
+    }
+
     /// The new number of the first page, and the number of pages that stay contiguous after it. Assigns numbers to new
     /// pages, unless the request is a trim.
-    fn place(
-        &mut self,
-        (page, last): (u64, u64),
-        is_trim: bool,
-    ) -> Result<(Option<u32>, u64), WorkloadError> {
-        let mut start = None;
-        let mut count = 0;
+    fn place(&mut self, (page, last): (u64, u64), is_trim: bool) -> Result<(Option<u32>, u64)> {
+        let (first, mut count) = match self.known(page) {
+            (None, _) if !is_trim => (Some(self.assign(page)?), 1),
+            known => known,
+        };
         while page + count <= last {
-            let at = page + count;
-            let (key, slot) = (at / CHUNK_PAGES, (at % CHUNK_PAGES) as usize);
-            let mut number = match self.chunks.get(&key) {
-                Some(chunk) => chunk[slot],
-                None if is_trim => {
-                    // A trim may span the whole address space: skip to the next used page.
-                    if count > 0 && start != Some(None) {
-                        break;
-                    }
-                    start = Some(None);
-                    let next = self.keys.range(key..).next().map_or(last + 1, |next| next * CHUNK_PAGES);
-                    count = next.min(last + 1) - page;
-                    continue;
-                }
-                None => None,
-            };
-            if number.is_none() && !is_trim {
+            let next = first.map(|first| first + count as u32);
+            match self.known(page + count) {
+                (number, pages) if number == next => count += pages,
                 // A new page continues the run only if the run ends with the highest number.
-                if count > 0 && start != Some(Some(self.used - count as u32)) {
-                    break;
+                (None, _) if !is_trim && next == Some(self.used) => {
+                    self.assign(page + count)?;
+                    count += 1;
                 }
-                let chunk = self.chunks.entry(key).or_insert_with(|| {
-                    self.keys.insert(key);
-                    Box::new([None; CHUNK_PAGES as usize])
-                });
-                number = Some(self.used);
-                chunk[slot] = number;
-                self.used = self.used.checked_add(1).ok_or_else(|| {
-                    WorkloadError::tool(
-                        "remap",
-                        "more than 2^32 pages are used: give larger pages, or modulo a size",
-                    )
-                })?;
+                _ => break,
             }
-            match start {
-                None => start = Some(number),
-                Some(None) if number.is_none() => {}
-                Some(Some(first)) if number.is_some_and(|n| u64::from(n) == u64::from(first) + count) => {}
-                Some(_) => break,
-            }
-            count += 1;
         }
-        Ok((start.flatten(), count))
+        Ok((first, count.min(last + 1 - page)))
     }
 }
 
 impl<S: Source> Source for Remapped<S> {
-    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<()> {
         batch.clear();
         loop {
             while batch.len() < BATCH_REQUESTS

@@ -8,6 +8,7 @@
 //! together: a fraction of the space, in order, with its reuse distances in that fraction (after SHARDS, Waldspurger et al., FAST
 //! 2015, which keeps single addresses). What is sequential stays so.
 
+use crate::Result;
 use coflash_base::seed::Rng;
 use coflash_base::{Bytes, Duration, Seed, Time};
 use coflash_workload::{Op, Request, Source, WorkloadError};
@@ -35,7 +36,7 @@ pub struct Slice {
 
 impl Slice {
     /// Refuse a slice that is empty for every trace.
-    pub(super) fn check(&self) -> Result<(), WorkloadError> {
+    pub(super) fn check(&self) -> Result<()> {
         let refuse = |problem: String| Err(WorkloadError::tool("slice", problem));
         if let Some(to) = self.time_to.filter(|to| *to <= self.time_from) {
             return refuse(format!("it ends at {to} and begins at {}", self.time_from));
@@ -110,7 +111,7 @@ impl<S: Source> Sliced<S> {
 }
 
 impl<S: Source> Source for Sliced<S> {
-    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<()> {
         batch.clear();
         while !self.ended && self.left > 0 {
             self.source.next_batch(batch)?;

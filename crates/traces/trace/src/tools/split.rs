@@ -5,6 +5,7 @@
 //! the end.
 
 use super::write::{Written, write};
+use crate::Result;
 use crate::reader::add_new;
 use crate::record::text_of;
 use crate::source::{Parts, TracePart};
@@ -63,7 +64,7 @@ impl Spilled {
     ///
     /// # Errors
     /// An error of the source or of the file.
-    pub fn read(source: &mut dyn Source, stride_bytes: u64, place: &Path) -> Result<Self, WorkloadError> {
+    pub fn read(source: &mut dyn Source, stride_bytes: u64, place: &Path) -> Result<Self> {
         let failed = |error| failed(place, &error);
         let mut file = BufWriter::new(File::create(place).map_err(failed)?);
         let (mut runs, mut span_ns) = (Vec::<Vec<Run>>::new(), None);
@@ -95,13 +96,8 @@ impl Spilled {
             }
             if batch.is_empty() {
                 file.flush().map_err(failed)?;
-                return Ok(Self {
-                    place: place.to_owned(),
-                    runs,
-                    span_ns,
-                    names: Vec::new(),
-                    remarks: Vec::new(),
-                });
+                let (place, names, remarks) = (place.to_owned(), Vec::new(), Vec::new());
+                return Ok(Self { place, runs, span_ns, names, remarks });
             }
         }
     }
@@ -130,13 +126,15 @@ impl Gathered {
     ///
     /// # Errors
     /// A trace whose records name no devices, or that is too long.
-    pub fn gather(trace: &Parts, parts: Vec<Spilled>) -> Result<Option<Self>, WorkloadError> {
+    pub fn gather(trace: &Parts, parts: Vec<Spilled>) -> Result<Option<Self>> {
         // Where the file begins in the trace, what its own times begin with, and where its latest request is.
         let (mut base_ns, mut origin_ns, mut end_ns) = (0, 0, 0_u64);
         let mut shifts_ns = Vec::new();
-        for (TracePart { files, cut, joins }, part) in trace.parts.iter().zip(&parts) {
+        for (TracePart { files, cut }, part) in trace.parts.iter().zip(&parts) {
             let (first_ns, last_ns) = part.span_ns.unwrap_or_default();
-            let (joins, has_dates) = (*joins, cut.is_some_and(|format| format.has_dates));
+            // Whether it goes on in the file of the part before, with its clock.
+            let joins = files[0].cut_at > Some(0);
+            let has_dates = cut.is_some_and(|format| format.has_dates());
             // Such a remark counts records of a part alone.
             let is_of_part =
                 |remark: &String| cut.is_some() && remark.starts_with(&format!("{}: ", files[0].name));
@@ -195,7 +193,7 @@ impl Gathered {
     ///
     /// # Errors
     /// An error of the folder.
-    pub fn write(&self, device: usize, folder: &Path) -> Result<Volume, WorkloadError> {
+    pub fn write(&self, device: usize, folder: &Path) -> Result<Volume> {
         let (name, file, numbers) = &self.devices[device];
         let parts = self.parts.iter().zip(&self.shifts_ns).zip(numbers);
         let parts = parts.filter_map(|((part, shift_ns), local)| {
@@ -274,7 +272,7 @@ fn kept(record: &[u8], shift_ns: u64) -> Request {
 }
 
 impl Source for Device<'_> {
-    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<()> {
         batch.clear();
         self.read(batch).map_err(|error| refused(&format!("its copy cannot be read: {error}")))?;
         for request in batch {

@@ -5,6 +5,7 @@
 use super::fio_writer::FioWriter;
 use super::table_writer::TableTarget;
 use super::target::{Output, Target};
+use crate::Result;
 use coflash_base::AtomicFile;
 use coflash_workload::{Source, WorkloadError};
 use serde::Serialize;
@@ -16,29 +17,21 @@ struct TargetEntry {
     name: &'static str,
     /// The file extensions, without that of a compression.
     extensions: &'static [&'static str],
-    /// Whether the file may be compressed as a whole.
-    is_plain: bool,
-    /// `None` for a file of tables.
+    /// `None` for a file of tables, which compresses itself.
     create: Option<Create>,
 }
 
 type Create = for<'a> fn(Output<'a>) -> io::Result<Box<dyn Target + 'a>>;
 
 const TARGETS: &[TargetEntry] = &[
-    TargetEntry { name: "parquet", extensions: &["parquet"], is_plain: false, create: None },
-    TargetEntry { name: "arrow", extensions: &["arrow", "feather", "ipc"], is_plain: false, create: None },
+    TargetEntry { name: "parquet", extensions: &["parquet"], create: None },
+    TargetEntry { name: "arrow", extensions: &["arrow", "feather", "ipc"], create: None },
     TargetEntry {
         name: "fio",
         extensions: &["iolog", "fio"],
-        is_plain: true,
         create: Some(|output| Ok(Box::new(FioWriter::new(output)?))),
     },
 ];
-
-/// The names of the writable formats.
-fn targets() -> Vec<&'static str> {
-    TARGETS.iter().map(|target| target.name).collect()
-}
 
 /// A written trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -63,10 +56,10 @@ const ZSTD_LEVEL: i32 = 3;
 ///
 /// # Errors
 /// An error of the source, the format or the file; a source without requests.
-pub fn write(source: &mut dyn Source, path: &str, format: Option<&str>) -> Result<Written, WorkloadError> {
+pub fn write(source: &mut dyn Source, path: &str, format: Option<&str>) -> Result<Written> {
     let compressed = path.ends_with(".zst");
     let target = find(path, format)?;
-    if compressed && !target.is_plain {
+    if compressed && target.create.is_none() {
         return Err(WorkloadError::trace(path, format!("{} compresses itself: leave .zst out", target.name)));
     }
     let failed = |error: io::Error| WorkloadError::trace(path, format!("cannot be written: {error}"));
@@ -109,10 +102,11 @@ pub fn write(source: &mut dyn Source, path: &str, format: Option<&str>) -> Resul
     Ok(Written { file: path.to_owned(), format: target.name, requests, bytes, remarks })
 }
 
-fn find(path: &str, format: Option<&str>) -> Result<&'static TargetEntry, WorkloadError> {
+fn find(path: &str, format: Option<&str>) -> Result<&'static TargetEntry> {
     if let Some(format) = format {
         return TARGETS.iter().find(|target| target.name == format).ok_or_else(|| {
-            let hint = coflash_base::suggest::hint(format, &targets());
+            let known: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
+            let hint = coflash_base::suggest::hint(format, &known);
             WorkloadError::trace(path, format!("\"{format}\" is not a format that can be written{hint}"))
         });
     }
