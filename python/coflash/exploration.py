@@ -113,8 +113,8 @@ class Explored:
             in which it began (`recovers`).
         faults: The faults of the other runs, and whether each came.
         unreported: Those of them that made a request fail, after which the workload ended with exit status 0.
-        repairs: For each run with wrong states the cheapest repair: its `flushes`, each by the number of the request
-            before it and that of its device, empty if none is proved to mend it; and the `story` in words.
+        repairs: For each run with wrong states, and no fault, the cheapest repair: its `flushes`, each by the number of
+            the request before it and that of its device, empty if none is proved to mend it; and the `story` in words.
         planned: States that were to be checked.
         is_stopped: Whether it was stopped before.
     """

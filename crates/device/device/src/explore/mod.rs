@@ -158,7 +158,7 @@ pub struct Explored {
     pub failed: usize,
     /// A few of each run, one for all that are alike.
     pub failures: Vec<Failed>,
-    /// For each run with wrong states the flushes that mend it, if any do.
+    /// For each run with wrong states, and no fault, the cheapest repair, if one was found.
     pub repairs: Vec<Repair>,
     /// Whether it was stopped before all states were checked.
     pub is_stopped: bool,
@@ -535,7 +535,9 @@ impl Exploring<'_> {
                 })?;
             }
             let failures: Vec<_> = alike.into_inner().expect("no check panics").failures().collect();
-            if !failures.is_empty() && only.is_none() && !self.commands.is_stopped() {
+            // Against a drive that fails no flush helps.
+            let is_mendable = records[run].fault.is_none() && only.is_none();
+            if is_mendable && !failures.is_empty() && !self.commands.is_stopped() {
                 let repair =
                     self.repair((records, run, plan), (first, &lock(&wrong)), &failures, &mut report)?;
                 known().repairs.push(repair);

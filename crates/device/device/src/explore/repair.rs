@@ -6,7 +6,7 @@
 
 use super::Exploring;
 use super::failure::Failed;
-use super::plan::{Key, Plan, Planned, shape};
+use super::plan::{Plan, Planned, shape};
 use super::record::Record;
 use crate::folder::DeviceError;
 use crate::lock::lock;
@@ -55,11 +55,9 @@ impl Wrong {
 }
 
 /// Why no flush prevents a failure.
-fn why(log: &Log, failed: &Failed) -> &'static str {
+fn why(failed: &Failed) -> &'static str {
     if failed.lost.iter().any(|request| !request.torn.is_empty()) {
         "a request is torn, which a checksum or a copy must tell from a whole one"
-    } else if failed.lost.iter().any(|request| log.entries[request.number - 1].failed) {
-        "a request failed, and must be sent again"
     } else if failed.reordered {
         "of two requests that were under way together one must wait for the answer to the other"
     } else {
@@ -95,7 +93,7 @@ fn told(flushes: &[Place], devices: usize) -> String {
     };
     let first: Vec<_> = flushes.iter().take(TOLD).map(each).collect();
     let more = flushes.len() - first.len();
-    let more = if more > 0 { format!(", and at {more} more places") } else { String::new() };
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     format!("a flush between requests {}{more}", first.join(", "))
 }
 
@@ -121,7 +119,7 @@ impl Exploring<'_> {
         let staying: Vec<_> = bad.iter().zip(&known).filter(stays).map(|((number, _), _)| *number).collect();
         if let Some(one) = staying.first() {
             let failed = failures.iter().find(|failed| staying.contains(&failed.state));
-            let (one, why) = failed.map_or((*one, ""), |failed| (failed.state, why(log, failed)));
+            let (one, why) = failed.map_or((*one, ""), |failed| (failed.state, why(failed)));
             let story = format!("no flush mends it: one between any two requests leaves state {one}: {why}");
             return Ok(Repair { flushes: Vec::new(), story });
         }
