@@ -485,39 +485,31 @@ def _axis(
     """Return the encoding of an axis, the rows with its fields in the unit of the axis, and the factor of the unit."""
     values = [row[field] for row in rows for field in fields if row.get(field) is not None]
     ends = {f"domain{end}": value for end, value in (("Min", axis.low), ("Max", axis.high)) if value is not None}
-    shown: Spec = {"type": "quantitative", "title": axis.label or None}
+    factor, label = 1.0, axis.label
     if axis.ticks is not None:
         places = list(axis.ticks)
         texts = f"{json.dumps(list(axis.ticks.values()))}[indexof({json.dumps(places)}, datum.value)]"
         pad = (max(places) - min(places) or 1) * 0.06
         span = [min([*places, *values]) - pad, max([*places, *values]) + pad]
-        domain = {"domain": span, "nice": False, "zero": False}
-        return (
-            shown | {"scale": domain, "axis": {"values": places, "labelExpr": texts}},
-            [dict(row) for row in rows],
-            1.0,
-        )
-    if axis.log:
+        size: Spec = {"domain": span, "nice": False, "zero": False}
+        marks: Spec = {"values": places, "labelExpr": texts}
+    elif axis.log:
         positive = [value for value in values if value > 0] or [1, axis.log]
         ticks = powers(axis.low or min(positive), axis.high or max(positive), axis.log)
-        return (
-            shown
-            | {
-                "scale": {"type": "log", "base": axis.log, "nice": False, **ends},
-                "axis": {"values": ticks, "labelExpr": unit_labels(axis.unit)},
-            },
-            [dict(row) for row in rows],
-            1.0,
-        )
-    factor, unit = axis_unit(axis.unit, max(map(abs, values), default=1.0))
+        size = {"type": "log", "base": axis.log, "nice": False, **ends}
+        marks = {"values": ticks, "labelExpr": unit_labels(axis.unit)}
+    else:
+        factor, unit = axis_unit(axis.unit, max(map(abs, values), default=1.0))
+        label = f"{axis.label} ({unit})" if unit and axis.label else axis.label or unit
+        size = {"zero": from_zero and axis.low is None, "nice": from_zero}
+        size |= {key: value / factor for key, value in ends.items()}
+        marks = {"tickCount": 5}
+    scaled = fields if factor != 1 else ()
     drawn = [
-        {key: value / factor if key in fields and value is not None else value for key, value in row.items()}
+        {key: value / factor if key in scaled and value is not None else value for key, value in row.items()}
         for row in rows
     ]
-    label = f"{axis.label} ({unit})" if unit and axis.label else axis.label or unit
-    zero = {"zero": from_zero and axis.low is None, "nice": from_zero}
-    ends = {key: value / factor for key, value in ends.items()}
-    return shown | {"title": label or None, "scale": zero | ends, "axis": {"tickCount": 5}}, drawn, factor
+    return {"type": "quantitative", "title": label or None, "scale": size, "axis": marks}, drawn, factor
 
 
 def _channels(styles: Mapping[str, Look], by: str = "") -> dict[str, Spec]:

@@ -18,6 +18,7 @@ from coflash.runs.inputs import inputs_of
 from coflash.scenario import Scenario
 from coflash.sweep import Sweep, swept
 from coflash.sweep.engine import Place
+from coflash.sweep.finding import say
 from coflash.sweep.plan import Plan
 from coflash.text_table import TextTable
 
@@ -40,21 +41,6 @@ QUICK_CACHE_SIZES_BYTES = (32 * MIB, 128 * MIB)
 
 WARMED = {"precondition.until_steady": True, "precondition.through_caches": True, "workload.repeat": 2}
 """Flash and caches are warm when a run begins. A run has the trace twice, so that each quarter of it is half a pass."""
-
-QUESTION = (
-    "A non-volatile cache inside an SSD holds copies of pages that garbage collection is about to copy within flash. "
-    "How much write amplification and response time is saved if the two know of each other?"
-)
-BACKGROUND = (
-    "“none” is a write-back cache that flash knows nothing of: the old flash page stays valid until the cached one is "
-    "evicted. “cdm” is cooperative data management (Lee, Kim, Bahn and Noh, MSST 2016): garbage collection need not "
-    "copy a flash page that the cache holds, and one that is dirty in the cache is invalid at once. A page dropped so "
-    "must be written when the cache evicts it; these writes are counted as well. The authors report 54 % fewer pages "
-    "copied and a 20 % shorter mean response on their OLTP trace and a 64 GB device. Here the device is smaller, so "
-    "that the demo ends in minutes, and the trace is another: PostgreSQL under pgbench, recorded at the block layer. "
-    "“cdm-overwrites” and “cdm-removable” are its two parts alone. Before a run, the trace is repeated until write "
-    "amplification is steady, first past the cache and then through it; a run has it twice."
-)
 
 
 def points(sizes_bytes: tuple[int, ...]) -> list[tuple[tuple[str, str], ...]]:
@@ -89,7 +75,7 @@ def subject(found: Sweep) -> Subject:
     """Return what the page is about."""
     runs = tuple(found.results[job.key] for point in found.points for job in point.jobs)
     title = "Cooperative data management on an OLTP trace"
-    return Subject(runs, title, QUESTION, BACKGROUND, baseline=BASELINE, target=RIVAL)
+    return Subject(runs, title, say("demo question"), say("demo background"), baseline=BASELINE, target=RIVAL)
 
 
 def find_trace() -> Path:

@@ -189,17 +189,16 @@ def find(key: str, code: str, digest: str) -> tuple[type, str]:
     Raises:
         CoflashError: There is no such class, it is for another key, or its source has changed.
     """
-    found = _registered.get((code, digest))
-    if found is None:
-        found = _imported(key, code)
-        actual = _digest(found)
-        if digest not in ("", actual):
-            msg = f"{key}.digest: {digest} was given; the source of {code} has {actual}: it has changed since"
-            raise CoflashError(msg)
-        digest = actual
-    if _family(getattr(found, "__coflash_key__", "")) is not _family(key):
+    found = _registered.get((code, digest)) or _imported(key, code)
+    if not is_policy(found) or key_of(found) not in _family(key).keys:
         raise CoflashError(f"{key}: {code} is no policy for it; @coflash.policy({key!r}) makes a class one")
-    return found, digest
+    if (code, digest) in _registered:
+        return found, digest
+    actual = _digest(found)
+    if digest not in ("", actual):
+        msg = f"{key}.digest: {digest} was given; the source of {code} has {actual}: it has changed since"
+        raise CoflashError(msg)
+    return found, actual
 
 
 def loaded(path: Path, name: str | None = None) -> type:
@@ -250,7 +249,7 @@ def _family(key: str) -> _Family:
     return next(family for family in _FAMILIES if key in family.keys)
 
 
-def _imported(key: str, code: str) -> type:
+def _imported(key: str, code: str) -> Any:
     name, colon, path = code.partition(":")
     if not (name and colon and path):
         given = f'"{code}" was given' if code else "it must be given"
@@ -266,8 +265,6 @@ def _imported(key: str, code: str) -> type:
         if not hasattr(found, part):
             raise CoflashError(f'{key}.code: {name} has no class "{part}"{hint(part, names)}')
         found = getattr(found, part)
-    if not is_policy(found):
-        raise CoflashError(f"{key}: {code} is no policy for it; @coflash.policy({key!r}) makes a class one")
     return found
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from coflash import _core
 
@@ -30,6 +32,11 @@ class Policy:
     needs: str = ""
     """The memory that it takes; empty where its family does not say."""
 
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> Policy:
+        """Read one of the core's."""
+        return cls(**{**fields, "parameters": tuple(Parameter(**each) for each in fields["parameters"])})
+
 
 @dataclass(frozen=True)
 class PolicyFamily:
@@ -45,13 +52,6 @@ class PolicyFamily:
 def policies() -> tuple[PolicyFamily, ...]:
     """List every algorithm that a scenario can choose by name, family by family."""
     return tuple(
-        PolicyFamily(
-            family["family"],
-            family["decides"],
-            tuple(
-                Policy(**p | {"parameters": tuple(Parameter(**each) for each in p["parameters"])})
-                for p in family["policies"]
-            ),
-        )
+        PolicyFamily(family["family"], family["decides"], tuple(map(Policy.of, family["policies"])))
         for family in _core.policies()
     )

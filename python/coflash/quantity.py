@@ -21,6 +21,8 @@ SCALES: Mapping[Unit, tuple[Scale, ...]] = {
 }
 """The units in which times, sizes, rates and energies are shown, the largest first."""
 
+_OF_SEVERAL = {"is": "are", "was": "were", "has": "have"}
+"""The verbs of several that are not those of one without an s."""
 PPB = 10**9
 """One, in parts per billion, the unit of shares in the core."""
 
@@ -28,6 +30,11 @@ PPB = 10**9
 def counted(count: int, noun: str) -> str:
     """Say how many there are: 1 volume, 3,000 volumes."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def agreed(count: int, verb: str) -> str:
+    """Return the verb that agrees with a count, given that of one: 1 holds, 3,000 hold; 1 was, 2 were."""
+    return verb if count == 1 else _OF_SEVERAL.get(verb, verb.removesuffix("s"))
 
 
 def show(value: float | None, unit: Unit, beside: float | None = None) -> str:

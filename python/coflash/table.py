@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Table:
     """Named columns of equal length, each a one-dimensional NumPy array.
 
-    Libraries with the Arrow C stream interface (DuckDB, polars, pyarrow, pandas) accept a table as it is. A column's
-    name ends in its unit: `_ns`, `_pages`, `_bytes`.
+    Libraries with the Arrow C stream interface (DuckDB, polars, pyarrow, pandas) accept a table as it is. A missing
+    number is NaN here, and null there. A column's name ends in its unit: `_ns`, `_pages`, `_bytes`.
     """
 
     __slots__ = ("_columns",)
@@ -65,7 +65,7 @@ class Table:
         """Convert to a `pyarrow.Table`; numbers are not copied. Needs `pip install 'coflash[arrow]'`."""
         import pyarrow as pa
 
-        return pa.table({name: pa.array(column) for name, column in self._columns.items()})
+        return pa.table(self)
 
     def to_polars(self) -> pl.DataFrame:
         """Convert to a `polars.DataFrame`; numbers are not copied. Needs `pip install 'coflash[polars]'`."""
@@ -86,6 +86,9 @@ class Table:
         def array(column: NDArray[Any]) -> core.Array:
             if column.dtype.kind == "O":  # texts with gaps
                 return core.Array(column.tolist(), core.DataType.utf8())
+            if column.dtype.kind == "f" and np.isnan(column).any():  # numbers with gaps
+                numbers = [None if np.isnan(number) else number for number in column.tolist()]
+                return core.Array(numbers, core.DataType.float64())
             return core.Array.from_numpy(np.ascontiguousarray(column))
 
         arrays = [array(column) for column in self._columns.values()]
@@ -116,11 +119,7 @@ class Table:
         def whole(column: NDArray[Any]) -> NDArray[Any]:
             if not np.ma.is_masked(column):
                 return np.asarray(column)
-            is_number = column.dtype.kind in "biuf"
-            # Not `numpy.ma.filled`: its None is the usual value of gaps, as "?".
-            filled = np.ma.getdata(column).astype(float if is_number else object)
-            filled[np.ma.getmaskarray(column)] = np.nan if is_number else None
-            return filled
+            return np.array(column.tolist(), np.float64 if column.dtype.kind in "biuf" else object)
 
         return cls({name: whole(column) for name, column in columns.items()})
 

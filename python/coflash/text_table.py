@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
-    from rich.segment import Segment
+    from rich.text import Text
 
 ROWS_SHOWN = 20
 """The number of rows that a long table shows in a notebook."""
@@ -143,24 +143,19 @@ class TextTable:
             turned.begin()
             yield from turned._lines(room)
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
-        from rich.control import strip_control_codes
-        from rich.segment import Segment
-        from rich.style import Style as RichStyle
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        from rich.text import Text
 
-        styles = {name: RichStyle.parse(style) for name, style in _TERMINAL.items()}
         is_limited = console.is_terminal or "COLUMNS" in os.environ or options.no_wrap is None
+        between = Text(_GAP, no_wrap=True, overflow="ignore")
         if self.title:
-            yield from (Segment(self.title, styles["bold"]), Segment.line())
+            yield between.join([Text(self.title, "bold")])
         for line in self._lines(options.max_width if is_limited else _UNLIMITED):
-            while line and not line[-1].text.strip():
-                line = line[:-1]
-            for place, cell in enumerate(line):
-                text = cell.text if place < len(line) - 1 else cell.text.rstrip(" ")
-                yield from (Segment(_GAP if place else ""), Segment(strip_control_codes(text), styles[cell.style]))
-            yield Segment.line()
+            whole = between.join(Text(cell.text, _TERMINAL[cell.style]) for cell in line)
+            whole.rstrip()
+            yield whole
         if self.below:
-            yield from (Segment(self.below), Segment.line())
+            yield between.join([Text(self.below)])
 
     def html(self, total: int | None = None) -> str:
         """Write the table for a notebook, which has a style of its own; every text is escaped.

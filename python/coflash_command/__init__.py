@@ -21,7 +21,19 @@ def main() -> None:
 
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, before)
-    # What is half written goes, as at Control-C.
+    terminated = False
+
+    def terminate(*_: object) -> None:
+        nonlocal terminated
+        terminated = True
+        raise KeyboardInterrupt
+
+    # It ends a command as Control-C does: it says what is kept, and what is half written goes.
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    command()
+        signal.signal(signal.SIGTERM, terminate)
+    try:
+        command()
+    except SystemExit as end:
+        if terminated and end.code == 128 + signal.SIGINT:
+            sys.exit(128 + signal.SIGTERM)
+        raise

@@ -24,7 +24,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from coflash.quantity import show_change
+from coflash.quantity import agreed, show_change
 from coflash_reproduce.paper import Experiment, Grid, Investigation, Runs
 
 NEAR = 0.2
@@ -194,7 +194,8 @@ def tally(found: Sequence[Judged], before: Collection[str] | None) -> str:
     verdicts = [one.verdict for one in found if one.verdict in COUNTED]
     aside = (f"({INPUT})", f", {HOLDS})")
     was = "no record of this scale" if before is None else f"was {sum(not one.endswith(aside) for one in before)}"
-    return f"{verdicts.count(HOLDS) + verdicts.count(DIRECTION)} of {len(verdicts)} hold ({was})"
+    held = verdicts.count(HOLDS) + verdicts.count(DIRECTION)
+    return f"{held} of {len(verdicts)} {agreed(held, 'holds')} ({was})"
 
 
 def counts(found: Sequence[Judged]) -> Grid:

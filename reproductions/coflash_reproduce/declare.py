@@ -4,7 +4,7 @@ A block of code in a section of the text (`text`) is one of these:
 
 - `sql` gives the table of an exhibit, `sql across` one whose rows are columns; a column whose name is blank has none,
   and NULL is an empty cell; `csv` is a table that is not computed;
-- `sql views` is run before all queries;
+- `sql tables` is run before all queries;
 - `sql notes` gives sentences that follow the section, a row each;
 - `sql holds` tests a hypothesis: rows of whether it holds, and of the numbers on which that rests;
 - `sql numbers` gives a row with the numbers of the section "answer", by the names of the columns;
@@ -51,7 +51,6 @@ def paper(
     functions: ModuleType,
     *,
     pictures: Mapping[str, Draw] = {},
-    tables: Mapping[str, Table] = {},
 ) -> Paper:
     """Return the paper of a package: its text and its claims are files beside the module, its numbers are queries.
 
@@ -60,12 +59,11 @@ def paper(
         workloads: The module of its experiments, whose names are known to the text and to queries.
         functions: The module of what queries cannot compute; its public functions of runs are theirs.
         pictures: What draws an exhibit that is no measure over an axis.
-        tables: What makes a table that is no query.
     """
     stated = toml_beside(module, "claims.toml")
     constants = {**stated["paper"], **vars(workloads), **vars(functions)}
     queries = Queries(Text.beside(module, constants), constants, functions_of(vars(functions)))
-    exhibits = _exhibits(queries, pictures, tables)
+    exhibits = _exhibits(queries, pictures)
     own = {one.name: one.experiments for one in exhibits if isinstance(one, Figure)}
     return Paper(
         name=Path(module).parent.name,
@@ -78,7 +76,7 @@ def paper(
     )
 
 
-def study(names: Mapping[str, Any], *, pictures: Mapping[str, Draw] = {}, tables: Mapping[str, Table] = {}) -> Study:
+def study(names: Mapping[str, Any], *, pictures: Mapping[str, Draw] = {}) -> Study:
     """Return the study of a module, given by its names: the text beside it has its hypotheses and tables."""
     queries = Queries(Text.beside(names["__file__"], names), names, functions_of(names))
     answer = queries.text.blocks["answer"].get("sql numbers")
@@ -86,7 +84,7 @@ def study(names: Mapping[str, Any], *, pictures: Mapping[str, Draw] = {}, tables
         name=Path(names["__file__"]).stem.replace("_", "-"),
         text=queries.text,
         experiments=names["experiments"],
-        exhibits=_exhibits(queries, pictures, tables),
+        exhibits=_exhibits(queries, pictures),
         hypotheses={
             name: partial(_tested, queries, blocks["sql holds"])
             for name, blocks in queries.text.blocks.items()
@@ -99,13 +97,11 @@ def study(names: Mapping[str, Any], *, pictures: Mapping[str, Draw] = {}, tables
     )
 
 
-def _exhibits(
-    queries: Queries, pictures: Mapping[str, Draw], tables: Mapping[str, Table]
-) -> tuple[Exhibit | Figure | Picture, ...]:
+def _exhibits(queries: Queries, pictures: Mapping[str, Draw]) -> tuple[Exhibit | Figure | Picture, ...]:
     """Return the exhibits in the order of their sections."""
     exhibits: list[Exhibit | Figure | Picture] = []
     for name, blocks in queries.text.blocks.items():
-        table, draw, notes = _table(queries, blocks) or tables.get(name), pictures.get(name), queries.notes(name)
+        table, draw, notes = _table(queries, blocks), pictures.get(name), queries.notes(name)
         if "toml bars" in blocks:
             own, draw = _bars(queries, **toml(blocks["toml bars"]))
             table = table or own

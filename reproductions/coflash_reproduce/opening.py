@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from coflash.quantity import agreed, counted
 from coflash_reproduce.claim import COUNTED, DIRECTION, FAILS, HOLDS, INPUT, PREDICTION, REFUTED, STEP, TARGET, Paper
 from coflash_reproduce.output import SHOWN
 from coflash_reproduce.paper import Exhibit
@@ -37,19 +38,22 @@ def opening(of: Paper | Study, rows: Rows, unsteady: str, images: str) -> Iterat
 def answer(of: Paper | Study, rows: Rows) -> str:
     """Return the answer in one sentence; of a paper its inputs, which are not counted, follow as a paragraph."""
     verdicts = [row[-1] for row in rows]
+    held = verdicts.count(HOLDS) + verdicts.count(DIRECTION)
     if isinstance(of, Study):
         what, _, numbers, verdict = chief(of, rows)[0]
-        return f"**{what}: {verdict}** ({numbers}); of {len(rows)} hypotheses {verdicts.count(HOLDS)} hold."
+        return f"**{what}: {verdict}** ({numbers}); of {len(rows)} hypotheses {held} {agreed(held, 'holds')}."
     tried = [row for row in rows if row[-1] in COUNTED]
-    held = verdicts.count(HOLDS) + verdicts.count(DIRECTION)
     without = "" if any(re.search(r"\d", row[2]) for row in tried) else ", and none of them has a number of the paper"
     beside = _beside(of, [row for row in chief(of, rows) if not row[-1].startswith(INPUT)])
     if predicted := [verdict for verdict in verdicts if verdict.startswith(PREDICTION)]:
-        beside += f"; of {len(predicted)} predictions {predicted.count(f'{PREDICTION}, {HOLDS}')} hold"
-    hold = "holds" if held == 1 else "hold"
-    first = f"**The runs could have refuted {len(tried)} statements. {held} of them {hold}**{without}{beside}."
+        right = predicted.count(f"{PREDICTION}, {HOLDS}")
+        beside += f"; of {len(predicted)} predictions {right} {agreed(right, 'holds')}"
+    statements = f"{counted(len(tried), 'statement')}. {held} of them {agreed(held, 'holds')}"
+    first = f"**The runs could have refuted {statements}**{without}{beside}."
     chosen = [row for row in rows if row[-1].startswith(INPUT)]
-    met = f"Of {len(chosen)} inputs (something unknown was chosen), not counted, {verdicts.count(INPUT)} are met"
+    fulfilled = verdicts.count(INPUT)
+    are_met = f"{fulfilled} {agreed(fulfilled, 'is')} met"
+    met = f"Of {len(chosen)} inputs (something unknown was chosen), not counted, {are_met}"
     return f"{first}\n\n{met}{_beside(of, [row for row in chief(of, rows) if row in chosen])}." if chosen else first
 
 

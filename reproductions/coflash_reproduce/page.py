@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from coflash._core import REVISION, __version__
-from coflash.quantity import change, show_change
+from coflash.quantity import agreed, change, show_change
 from coflash.results.estimate import Estimate
 from coflash_reproduce.claim import (
     COUNTED,
@@ -79,12 +79,12 @@ def markdown(of: Paper | Study, name: str, scale: str, options: Sequence[str], r
     if isinstance(of, Study):
         tested = of.test(runs)
         command, told_first, limits = "study", ["question"], "limits"
-        lost = sum(one.verdict == UNJUDGED for one in tested)
+        held, lost = (sum(one.verdict == verdict for one in tested) for verdict in (HOLDS, UNJUDGED))
         not_judged = f", and {lost} could not be judged: no run that is steady tells of them" if lost else ""
         rows = cells(tested)
         answer = [
             "## What was found",
-            f"Of {len(tested)} hypotheses {sum(one.verdict == HOLDS for one in tested)} hold{not_judged}. "
+            f"Of {len(tested)} hypotheses {held} {agreed(held, 'holds')}{not_judged}. "
             "Numbers after ± are half-widths of 95 % confidence intervals over seeds.",
             table(Grid(COLUMNS["findings"], tuple(rows))),
             said["answer"].format_map(of.answer(runs)),

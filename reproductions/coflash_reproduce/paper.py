@@ -14,7 +14,6 @@ the experiments, `drawing` the figures, `page` the page; its prose is in a Markd
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -53,13 +52,6 @@ class Case:
 def scenario_beside(module: str, name: str) -> Scenario:
     """Load a scenario beside a module."""
     return Scenario.load(Path(module).with_name(name))
-
-
-def flash_pages(scenario: Scenario) -> int:
-    """Return the number of all pages of a device's flash."""
-    flash = scenario.to_dict()["flash"]
-    divisions = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane")
-    return math.prod(flash[division] for division in (*divisions, "pages_per_block"))
 
 
 @dataclass(frozen=True)
@@ -123,6 +115,13 @@ class Run:
         requests, means = series["requests"][late], series["response_mean_ns"][late]
         answered = requests > 0
         return float((means[answered] * requests[answered]).sum() / requests.sum())
+
+    def late_waf(self, begin: float) -> float:
+        """Return the write amplification from a share of the simulated time on."""
+        series = self.result().series()
+        late = slice(int(begin * len(series)), None)
+        programs = sum(int(series[name][late].sum()) for name in series.columns if name.startswith("programs_"))
+        return programs / int(series["host_writes_pages"][late].sum())
 
     @property
     def seed(self) -> int:

@@ -32,58 +32,14 @@ if TYPE_CHECKING:
     import duckdb
 
 
-def _shown(value: float | None, unit: str) -> str:
-    return show(value, unit)  # type: ignore[arg-type]
-
-
-def _shown_change(relative: float | None) -> str:
-    return show_change(relative)
-
-
-def _spread(values: list[float], unit: str) -> str:
-    return spread(estimate(values), unit)  # type: ignore[arg-type]
-
-
 def _measured(values: list[float], path: str) -> str:
     measure, mean_value = MEASURES[path], estimate(values)
     return spread(mean_value.widened(measure.bin_width * (mean_value.mean or 0.0)), measure.unit)
 
 
-def _mean(values: list[float]) -> float:
-    return mean(values)
-
-
-def _climb(values: list[float]) -> float:
-    return climb(values)
-
-
-def _valley(values: list[float]) -> list[float]:
-    return list(valley(values))
-
-
-def _number_of(text: str) -> float:
-    return float(quantity(text)[0])
-
-
 def written(number: float, form: str) -> str:
     """Write a number in a form of Python's, with a minus sign in place of a hyphen."""
     return format(number, form).replace("-", "−")
-
-
-def _is_open(run: Run) -> bool:
-    return run.experiment.issued == "at their times"
-
-
-def _issued(run: Run) -> str:
-    return run.experiment.issued
-
-
-def _unsteady(run: Run) -> str:
-    return run.unsteady
-
-
-def _half_width(values: list[float]) -> float:
-    return estimate(values).half_width or 0.0
 
 
 def _over_slices(base: Run, run: Run) -> list[float]:
@@ -92,21 +48,26 @@ def _over_slices(base: Run, run: Run) -> list[float]:
     return [each / base.read(WAF_HOST) for each in (between.low, between.high)] if between else []
 
 
-SHARED: Mapping[str, Callable[..., Any]] = {
-    "shown": _shown,
-    "show_change": _shown_change,
-    "spread": _spread,
-    "measured": _measured,
-    "mean_of": _mean,
-    "climb": _climb,
-    "valley": _valley,
-    "written": written,
-    "number_of": _number_of,
-    "is_open": _is_open,
-    "issued": _issued,
-    "unsteady": _unsteady,
-    "half_width": _half_width,
-    "over_slices": _over_slices,
+Function = tuple[Callable[..., Any], str, str]
+"""A function of queries: the types of its arguments, and that of its result."""
+
+SHARED: Mapping[str, Function] = {
+    "shown": (lambda value, unit: show(value, unit), "float | None, str", "str"),
+    "show_change": (show_change, "float | None", "str"),
+    "spread": (lambda values, unit: spread(estimate(values), unit), "list[float], str", "str"),
+    "measured": (_measured, "list[float], str", "str"),
+    "mean_of": (mean, "list[float]", "float"),
+    "climb": (lambda values: climb(values), "list[float]", "float"),
+    "valley": (lambda values: list(valley(values)), "list[float]", "list[float]"),
+    "written": (written, "float, str", "str"),
+    "number_of": (lambda text: float(quantity(text)[0]), "str", "float"),
+    "is_open": (lambda run: run.experiment.issued == "at their times", "Run", "bool"),
+    "issued": (lambda run: run.experiment.issued, "Run", "str"),
+    "unsteady": (lambda run: run.unsteady, "Run", "str"),
+    "half_width": (lambda values: estimate(values).half_width or 0.0, "list[float]", "float"),
+    "over_slices": (_over_slices, "Run, Run", "list[float]"),
+    "late_ns": (lambda run: run.late_ns, "Run", "float"),
+    "late_waf": (Run.late_waf, "Run, float", "float"),
 }
 """Functions of all queries.
 
@@ -115,7 +76,8 @@ Numbers as pages show them: `shown` with a unit, `spread` as a mean with its int
 curve, and `number_of` reads a value of a scenario. `issued` says how the requests of a run are issued, and `is_open`
 whether that is at their times. `unsteady` has the notes by which a run says nothing of a steady state. `half_width` is
 that of the interval of a mean, 0 if it has none; `over_slices` has the ends of the interval of the change of programs
-a host write from one run to another, over slices of their requests.
+a host write from one run to another, over slices of their requests. `late_ns` is the mean response in the second half
+of the simulated time, and `late_waf` the write amplification from a share of that time on.
 """
 _MACROS = """
 create macro change(number, base) as number / nullif(base, 0) - 1;
@@ -141,7 +103,7 @@ class Queries:
 
     text: Text
     constants: Mapping[str, Any]
-    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    functions: Mapping[str, Function] = field(default_factory=dict)
 
     def rows(self, query: str, runs: Runs, **values: Any) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Return the names of the columns, and the rows; a query that was asked before is not run again."""
@@ -162,7 +124,7 @@ class Queries:
 
         connection = duckdb.connect()
         for name, function in {**SHARED, **self.functions}.items():
-            _register(connection, name, function, runs)
+            _register(connection, name, *function, runs)
         connection.execute(_MACROS)
         different = {run.key: run for run in runs}
         results = Results("", ((key, run.files, run.document) for key, run in different.items()))  # type: ignore[misc]
@@ -180,12 +142,12 @@ class Queries:
             f"(select *{lacking} from cases join results using (run))"
         )
         connection.unregister("results")
-        # Without runs there is no column of theirs, and no view of it.
+        # Without runs there is no column of theirs, and no table of it.
         lenient = nullcontext() if cases else suppress(duckdb.ProgrammingError)
         for blocks in self.text.blocks.values():
-            for view in connection.extract_statements(self._with_constants(blocks.get("sql views", ""), {})):
+            for statement in connection.extract_statements(self._with_constants(blocks.get("sql tables", ""), {})):
                 with lenient:
-                    connection.execute(view)
+                    connection.execute(statement)
         return connection
 
     def grid(self, query: str, *, across: bool = False) -> Callable[[Runs], Grid]:
@@ -234,19 +196,19 @@ def literal(value: Any) -> str:
     return repr(value)
 
 
-def _register(connection: duckdb.DuckDBPyConnection, name: str, function: Callable[..., Any], runs: Runs) -> None:
+def _register(
+    connection: duckdb.DuckDBPyConnection, name: str, function: Callable[..., Any], given: str, result: str, runs: Runs
+) -> None:
     """Make a function known to queries, by the types of its arguments."""
-    signature = inspect.signature(function)
-    kinds = [str(parameter.annotation) for parameter in signature.parameters.values()]
+    kinds = given.split(", ") if given else []
 
-    @wraps(function)
-    def called(*given: Any) -> Any:
-        pairs = zip(kinds, given, strict=True)
+    @wraps(function)  # its number of arguments is looked at
+    def called(*values: Any) -> Any:
+        pairs = zip(kinds, values, strict=True)
         return function(*(runs.runs[value] if kind == "Run" else value for kind, value in pairs))
 
     nulls: Any = "special" if any("None" in kind for kind in kinds) else "default"
-    result = _type(str(signature.return_annotation))
-    connection.create_function(name, called, [_type(kind) for kind in kinds], result, null_handling=nulls)
+    connection.create_function(name, called, [_type(kind) for kind in kinds], _type(result), null_handling=nulls)
 
 
 def _type(annotation: str) -> str:
@@ -258,13 +220,14 @@ def _type(annotation: str) -> str:
     return _TYPES.get(kind, "")
 
 
-def functions_of(names: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
+def functions_of(names: Mapping[str, Any]) -> dict[str, Function]:
     """Return the public functions of a module, given by its names, that queries can call."""
-    public: dict[str, Callable[..., Any]] = {}
+    public: dict[str, Function] = {}
     for name, function in names.items():
         if inspect.isfunction(function) and function.__module__ == names["__name__"] and not name.startswith("_"):
             signature = inspect.signature(function)
-            kinds = [parameter.annotation for parameter in signature.parameters.values()]
-            if all(_type(str(kind)) for kind in (*kinds, signature.return_annotation)):
-                public[name] = function
+            kinds = [str(parameter.annotation) for parameter in signature.parameters.values()]
+            result = str(signature.return_annotation)
+            if all(map(_type, [*kinds, result])):
+                public[name] = function, ", ".join(kinds), result
     return public

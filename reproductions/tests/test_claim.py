@@ -79,7 +79,7 @@ def test_an_input_that_is_met_no_more_is_lost() -> None:
     assert lost([met, reached], before) == []
     assert lost([judged(1.0, 0.4, aside=INPUT), reached], before) == ["figure 1: what (input)"]
     assert lost([met], before) == ["figure 1: what (target, holds)"]
-    assert tally([met, reached, judged(1.0, 1.0)], before | {"figure 1: what"}) == "1 of 1 hold (was 1)"
+    assert tally([met, reached, judged(1.0, 1.0)], before | {"figure 1: what"}) == "1 of 1 holds (was 1)"
     assert recorded("what", MISSED) == ""
 
 
@@ -87,7 +87,7 @@ def test_the_last_line_counts_what_holds_and_what_did() -> None:
     found = [judged(1.0, ours, aside=aside) for ours, aside in ((1.0, ""), (2.0, ""), (1.0, INPUT))]
     name = found[0].name
     assert name == "figure 1: what"
-    assert tally(found[:1], {name}) == "1 of 1 hold (was 1)"
+    assert tally(found[:1], {name}) == "1 of 1 holds (was 1)"
     assert tally(found[1:], None) == "0 of 1 hold (no record of this scale)"
     assert (lost(found[:1], {name}), lost(found[1:], {name}), lost(found[1:], ())) == ([], [name], [])
     silent = [judged(1.0, None)]

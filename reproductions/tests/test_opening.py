@@ -54,7 +54,7 @@ def test_another_verdict_is_another_answer(name: str) -> None:
 def test_a_part_without_the_statement_that_answers_says_how_many_hold() -> None:
     of, _, rows = published("cdm")
     assert answer(of, [row for row in rows if row[0] == "figure 7" and row[-1] == "holds"]) == (
-        "**The runs could have refuted 1 statements. 1 of them holds**, and none of them has a number of the paper."
+        "**The runs could have refuted 1 statement. 1 of them holds**, and none of them has a number of the paper."
     )
 
 

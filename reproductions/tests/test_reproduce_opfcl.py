@@ -20,11 +20,12 @@ from coflash._core import quantity
 from coflash.measures.measure import MEAN
 from coflash.quantity import PPB, show, show_change
 from coflash.scenario import Scenario
+from coflash.sweep.memory import flash_pages
 from coflash_reproduce.claim import FAILS, HOLDS, INPUT, MISSED, NOTHING, READING, valley
 from coflash_reproduce.drawing import lines_of
 from coflash_reproduce.opfcl import PAPER, model, reading, workloads
 from coflash_reproduce.opfcl.workloads import BY_PERIOD, BY_UNIT, FP, OP, OURS, RW, Scale
-from coflash_reproduce.paper import Figure, Picture, Runs, flash_pages
+from coflash_reproduce.paper import Figure, Picture, Runs
 from coflash_reproduce.reproduction import Done, reproduce
 
 TINY = Scale(

@@ -115,14 +115,14 @@ def _threads_sleep(pid: int) -> bool:
     return all(state == "S" for state in states)
 
 
-def interrupt(process: subprocess.Popen[str]) -> tuple[str, str, float]:
-    """Sends Control-C; returns the remaining output, and the processor time until the end, in seconds.
+def interrupt(process: subprocess.Popen[str], number: int = signal.SIGINT) -> tuple[str, str, float]:
+    """Sends Control-C, or a signal; returns the remaining output, and the processor time until the end, in seconds.
 
     Its standard input stays open, so that nothing else ends it.
     """
     before_s = _cpu_s(psutil.Process(process.pid).cpu_times())
     others_s = _children_s()
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     process.wait(PATIENCE_S)
     took_s = _children_s() - others_s - before_s
     assert process.stdout is not None

@@ -182,7 +182,7 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     # conflicting input
     (
         ("run", "random-5g", "--set", "workload={ synthetic = {}, fio = 'a.fio' }"),
-        ["workload: synthetic and fio were given", "leave out", "--fio"],
+        ["workload: synthetic and fio were given", "leave out", "--trace FILE"],
     ),
     ((*trace("good"), "--set", "workload.fio=a.fio", "--set", "workload.trace=['t']"), ["workload: trace and fio"]),
     (

@@ -53,7 +53,7 @@ def results(folder: Path, rates: dict[str, float]) -> None:
     for name, rate in rates.items():
         clat = {"percentile": {"50.000000": 10_000, "99.000000": 10_000, "99.900000": 10_000}}
         side = {"io_bytes": 4096, "bw_bytes": rate * 4096, "clat_ns": clat}
-        (folder / f"{name}.json").write_text(json.dumps({"jobs": [{"read": side, "write": side}]}))
+        (folder / f"{name}.json").write_text(json.dumps({"jobs": [{"jobname": name, "read": side, "write": side}]}))
 
 
 @pytest.mark.parametrize(
@@ -131,9 +131,11 @@ def test_a_pack_that_was_not_run(tmp_path: Path) -> None:
 
 def test_results_that_are_none_of_fio(tmp_path: Path) -> None:
     (tmp_path / STEPS).write_text("step,pattern\na,uniform\n")
-    (tmp_path / "a.json").write_text("{}")
-    with pytest.raises(CoflashError, match=r"a\.json: no result of fio"):
-        read_fio(tmp_path)
-    (tmp_path / "a.json").write_text("fio: failed")
-    with pytest.raises(CoflashError, match=r"a\.json: no JSON"):
-        read_fio(tmp_path)
+    for text, problem in {
+        '{"jobs": [{"jobname": "a"}]}': "no result of fio",
+        "{}": 'is no JSON of fio: no list of "jobs"',
+        "fio: failed": "is no JSON of fio",
+    }.items():
+        (tmp_path / "a.json").write_text(text)
+        with pytest.raises(CoflashError, match=rf"a\.json: {problem}"):
+            read_fio(tmp_path)

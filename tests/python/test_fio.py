@@ -132,7 +132,7 @@ def test_a_run_without_a_job_file_is_one_job() -> None:
 def test_a_tool_of_fio_reads_it(job: Path, tmp_path: Path) -> None:
     settings = [f"--set={key}={value}" for key, value in SMALL.items()]
     out = tmp_path / "out.json"
-    given = ["--fio", str(job), "--output-format", "fio-json+", "--json", str(out), "-q"]
+    given = ["--trace", str(job), "--output-format", "fio-json+", "--json", str(out), "-q"]
     run = CliRunner().invoke(app, ["run", "demo", *settings, *given])
     assert run.exit_code == 0, run.output
     subprocess.run([str(CLAT2CSV), str(out), str(tmp_path / "out.csv")], check=True, capture_output=True)
@@ -340,4 +340,4 @@ def test_questions_of_many_runs_take_a_job_file_too(tmp_path: Path) -> None:
     both = CliRunner().invoke(
         app, ["tune", *device, "--trace", "a.csv", "--over", "seed=1..2", "--minimise", "waf_ftl"]
     )
-    assert "--trace: has no effect beside --fio" in str(both.exception)
+    assert "--trace a.csv: has no effect beside " in str(both.exception)

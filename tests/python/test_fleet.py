@@ -337,8 +337,12 @@ def test_a_list_at_a_url_is_read_once(trace: str, tmp_path: Path, monkeypatch: p
 def test_files_are_volumes_too(tmp_path: Path, trace: str) -> None:
     parts = volumes.split(trace, tmp_path / "parts")
     some = [one.file for one in parts if one.written_bytes][:2]
-    found = coflash.fleet(some, VARY, out=tmp_path / "out", by="file", scenario=SMALL)
-    assert [one.name for one in found.volumes] == [Path(file).stem for file in some]
+    twin = tmp_path / "twin.parquet"
+    twin.write_bytes(Path(some[0]).read_bytes())
+    found = coflash.fleet([*some, str(twin)], VARY, out=tmp_path / "out", by="file", scenario=SMALL)
+    assert [one.name for one in found.volumes] == [*(Path(file).stem for file in some), "twin"]
+    said = f"1 volume with the requests of another, each counted as one more (twin; the first as {Path(some[0]).stem})"
+    assert said in found.remarks
     again = coflash.fleet(str(tmp_path / "parts"), VARY, out=tmp_path / "out", scenario=SMALL)
     assert len(again.volumes) == 3
 
@@ -371,7 +375,7 @@ def test_the_command_says_how_results_spread_resumes_and_writes_what_is_asked(tr
     assert "all volumes together, WAF of the sums: none " in first.output
     assert "left out: nothing is written (900)" in first.output
     again = CliRunner().invoke(app, args)
-    assert "6 runs of 3 volumes, 6 of them from before" in again.output
+    assert "6 runs of 3 of 4 volumes, 6 of them from before" in again.output
     kept = coflash.results(tmp_path / "out")
     assert all(kept[run].scenario.to_dict()["precondition"]["until_steady"] for run in kept)
     document = json.loads((tmp_path / "f.json").read_text())
@@ -499,7 +503,8 @@ def test_all_files_that_cannot_be_read_are_named_at_once(trace: str, tmp_path: P
     assert "broken.csv: not a trace of any known format" in str(refused.value)
     found = coflash.fleet(files, VARY, out=tmp_path / "out", by=by, scenario=SMALL, options={"on_error": "skip"})
     assert set(found.unread) == {str(empty), str(broken)}
-    assert f"{len(found.volumes)} of {len(found.volumes) + 2} volumes" in str(found)
+    every = len(found.volumes) + len(found.left_out) + 2
+    assert f"{len(found.volumes)} of {every} volumes" in str(found), "one that writes nothing counts, too"
     assert sum("cannot be read" in note for note in found.notes()) == 2
     assert repr(found) == f"<Fleet of {found.count} in {tmp_path / 'out'}>"
     assert found.to_pandas().shape[0] == found.to_polars().height == len(found.sweep.points)

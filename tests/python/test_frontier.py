@@ -53,6 +53,18 @@ class Known(Frontier):
             self.truth = min(self.truth, cost((high, column)) if high < pages else math.inf)
 
 
+@pytest.mark.parametrize("seed", range(0, 120, 4))
+def test_under_a_limit_of_the_cost_the_cheapest_pair_is_found_all_the_same(seed: int) -> None:
+    free = Known(seed, 0.005, 10_000)
+    limit = 1.05 * free.truth if free.truth < math.inf else 0.7 * free.cost((free.firsts - 1, free.seconds - 1))
+    search = Known(seed, 0.005, 10_000)
+    cost = search.cost
+    search.cost = lambda pair: cost(pair) if cost(pair) <= limit else math.inf
+    search.search()
+    assert all(cost(pair) <= limit for pair in search.known), "what is too dear is not looked into"
+    assert search.best <= free.truth / (1 - 0.0051) if free.truth < math.inf else search.best == math.inf
+
+
 @pytest.mark.parametrize("seed", range(120))
 def test_no_pair_is_cheaper_and_enough_but_for_what_is_told_and_none_is_looked_into_twice(seed: int) -> None:
     search = Known(seed, 0.005, 10_000)

@@ -182,6 +182,8 @@ def test_two_results_are_compared(swept: coflash.Sweep) -> None:
     (row,) = np.flatnonzero(table["measure"] == "waf_host")
     assert table["none"][row] == none.metrics.waf_host
     assert table["cdm.change"][row] == pytest.approx((cdm.metrics.waf_host or 0) / (none.metrics.waf_host or 1) - 1)
+    gaps = int(np.isnan(table["none"]).sum())
+    assert table.to_arrow()["none"].null_count == table.to_polars()["none"].null_count() == gaps > 0, "a gap is null"
     shown = found._repr_html_()
     assert re.search("<td>cooperation.name</td><td[^>]*>none</td><td[^>]*>cdm</td>", shown)
     assert "WAF, by host writes" in shown

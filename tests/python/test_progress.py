@@ -73,9 +73,9 @@ def test_the_time_left_is_that_of_all_runs_of_a_question(monkeypatch: pytest.Mon
                 clock[0] += 5
                 watch.done(label, Ran(None))
     assert written.getvalue().splitlines() == [
-        "1 of 2 runs are there from before",
+        "1 of 2 runs is there from before",
         "2/2 a · 40 s left for the whole search",
-        "1 of 3 runs are there from before",
+        "1 of 3 runs is there from before",
         "2/3 b · 30 s left for the whole search",
         "3/3 c · 25 s left for the whole search",
     ]

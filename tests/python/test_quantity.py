@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from coflash.quantity import Unit, change, parsed, show, show_change, worths
+from coflash.quantity import Unit, agreed, change, parsed, show, show_change, worths
 from coflash.results.varying_keys import varied_keys
 
 NBSP = "\N{NO-BREAK SPACE}"
@@ -85,3 +85,10 @@ def test_what_a_sweep_varies_in_any_unit_makes_an_axis_of_numbers(texts: str, un
     (point,) = varied_keys([{"key": value} for value in texts.split(",")])
     assert point.unit == unit
     assert point.numbers == tuple(sorted(parsed(text)[0] for text in texts.split(",")))  # type: ignore[index]
+
+
+def test_a_verb_agrees_with_its_count() -> None:
+    assert [f"{count} {agreed(count, 'holds')}" for count in (0, 1, 2)] == ["0 hold", "1 holds", "2 hold"]
+    assert [agreed(count, verb) for verb in ("is", "was", "has") for count in (1, 3)] == [
+        "is", "are", "was", "were", "has", "have",
+    ]  # fmt: skip

@@ -70,6 +70,20 @@ def test_rows_become_tables_of_any_library(found: Results) -> None:
         found.sql('select number("timing.page_program") n from runs')["n"]
     )
     assert "cache.size" not in polars.columns or "cache.size_bytes" not in polars.columns
+    # SQL has the same columns, and the texts by their names.
+    sql = found.sql("select * from runs").to_polars()
+    assert sql.columns == polars.columns and sql["flash.page_size_bytes"].equals(polars["flash.page_size_bytes"])
+    both = found.sql('select "flash.page_size" as text, "flash.page_size_bytes" as number from runs').to_dict()
+    assert {*zip(both["text"], both["number"], strict=True)} == {("4KiB", 4096)}
+
+
+def test_the_notes_of_runs_are_in_a_column_and_name_what_varies(found: Results) -> None:
+    notes = dict(zip(found.to_polars()["run"], found.to_polars()["notes"], strict=True))
+    assert notes == {run: " ".join(found[run].notes) or None for run in found} and any(notes.values())
+    titles = list(found.titles.values())
+    assert len({*titles}) == 5 and any(title.startswith("none · 1MiB") for title in titles), titles
+    named = " ".join(found.remarks)
+    assert not any(run.rpartition("/")[2] in named for run in found if "sweep" in run), "values instead of hashes"
 
 
 def test_sql_names_a_column_of_lists(found: Results) -> None:
@@ -153,7 +167,7 @@ def test_what_is_said_beside_runs_is_of_those_that_are_compared(found: Results, 
         result.with_document(noted).save(tmp_path / f"run{seed}")
     said = CliRunner().invoke(app, ["compare", "run1", "run3", "--in", str(tmp_path)]).stderr
     assert "note: All say this.\n" in said
-    assert "Seed 1 says this. (In 2 of 2 runs: run1, run3; the numbers are those of run1.)" in said
+    assert "Seed 1 says this. (In 2 of 2 runs: seed 1, seed 3; the numbers are those of seed 1.)" in said
 
 
 def test_runs_of_different_revisions_are_told_and_marked(found: Results, mixed: Path) -> None:

@@ -456,7 +456,7 @@ def test_a_search_that_is_stopped_says_which_device_is_the_best_so_far(
         coflash.size(trace, "response.p99<1ns", drive=DRIVE, out=tmp_path, seeds=1, progress=True)
     said = capsys.readouterr().err
     assert re.search(r"none of \d devices? tried so far meets the goals; the nearest is ", said)
-    assert "are there from before" in said, "a search that is resumed shows that it goes on"
+    assert re.search("(is|are) there from before", said), "a search that is resumed shows that it goes on"
     left[0] = 0
     with pytest.raises(KeyboardInterrupt):
         coflash.size(trace, "waf_host<1.1", drive=DRIVE, out=tmp_path, seeds=1, progress=True)
@@ -487,3 +487,18 @@ def test_a_drive_that_takes_no_cache_is_sized_without_one_and_the_answer_says_wh
     assert first.startswith("No cache, 28% spare space") and "(no cache, since cache.size: " in first
     assert "with no of cache" not in second
     assert b"of cache" not in found.draw("svg")
+
+
+def test_a_bound_of_the_cost_is_a_limit_of_the_search_and_no_goal_that_a_larger_device_meets(
+    trace: Path, tmp_path: Path
+) -> None:
+    over = {"cache.size": "512KiB,1MiB,2MiB,4MiB", "ftl.spare.share": "14%,28%,40%", "cooperation": ["none"]}
+    asked: dict[str, Any] = {"drive": DRIVE, "over": over, "seeds": 1, "out": tmp_path}
+    free = coflash.size(trace, "waf_host<1.2", **asked)
+    assert free.is_met and max(one.cost for one in free.devices) > 1.2 * free.answer.cost
+    found = coflash.size(trace, ["waf_host<1.2", f"cost<{1.2 * free.answer.cost}"], **asked)
+    assert found.answer.place == free.answer.place, found.sentences[0]
+    short = coflash.size(trace, ["waf_host<1.2", f"cost<{0.9 * free.answer.cost}"], **asked)
+    assert not short.is_met and [goal.text for goal in short._broken(short.answer)] == ["waf_host<1.2"]
+    with pytest.raises(CoflashError, match=r"none that is tried is within cost<0\.000001"):
+        coflash.size(trace, ["waf_host<1.2", "cost<0.000001"], **asked)

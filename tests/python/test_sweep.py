@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import os
+import signal
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -522,13 +523,14 @@ def test_a_sweep_that_is_killed_leaves_what_it_had_done_and_goes_on_from_there(t
     assert sorted(results[run].metrics.requests for run in results) == [1000, 2000, 3000, 4000, 5000]
 
 
-def test_control_c_keeps_what_is_done(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_control_c_and_sigterm_keep_what_is_done_and_say_so(number: int, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with start(command(out, "--vary", f"workload.synthetic.requests=1000,{ENDLESS},2000")) as process:
         assert process.stderr is not None
         assert "/3" in process.stderr.readline()
-        _, errors, took_s = interrupt(process)
-    assert process.returncode == 130
+        _, errors, took_s = interrupt(process, number)
+    assert process.returncode == 128 + number
     assert took_s < 5
     assert "Traceback" not in errors
     assert "runs are done and kept" in errors

@@ -214,10 +214,12 @@ def test_many_traces_have_a_row_each_and_those_that_are_known_are_not_read_again
     trace.generate("zipf", folder / "one.parquet", requests=2000, space="16MiB")
     (folder / "empty.csv").write_text("")
     ran = CliRunner().invoke(app, ["trace", "survey", str(table), str(folder)])
-    assert ran.exit_code == 0, ran.output
-    assert "2 traces, 1 of which cannot be read" in ran.output
+    assert (ran.exit_code, ran.stdout) == (1, f"{table}: 2 traces\n"), ran.output
+    assert f"cannot be read, see the column error of {table}: {folder / 'empty.csv'}" in ran.stderr
     found = Table.read_parquet(table)
     assert [Path(file).name for file in found["file"]] == ["empty.csv", "one.parquet"]
+    assert found["formats"].tolist() == [None, "parquet"]
+    assert found.to_polars()["requests"].to_list() == [None, 2000], "a gap is null in a frame"
     assert "the file is empty" in found["error"].tolist()[0]
     assert found["error"].tolist()[1] == ""
     assert found["requests"][1] == 2000
@@ -234,6 +236,25 @@ def test_many_traces_have_a_row_each_and_those_that_are_known_are_not_read_again
     again = survey_module.survey(folder, table)
     assert read == ["two.parquet"]
     assert again["requests"][1:].tolist() == [2000, 1000]
+
+
+def test_a_survey_reads_as_it_is_told_and_says_what_was_assumed_and_what_comes_twice(tmp_path: Path) -> None:
+    folder, table = tmp_path / "traces", tmp_path / "traces.parquet"
+    folder.mkdir()
+    for name, last in (("a.csv", 4096), ("b.csv", 4096), ("c.csv", 8192)):
+        (folder / name).write_text(f"0,W,0,4096\n9,R,4096,{last}\n")
+    ran = CliRunner().invoke(app, ["trace", "survey", str(table), str(folder), "--read", "columns=auto"])
+    assert (ran.exit_code, ran.stdout) == (
+        0,
+        f"{table}: 3 traces, 1 with the requests of another: see its column same_as\n",
+    )
+    refused = coflash("trace", "survey", str(table), str(folder), "--read", "formt=msr")
+    assert refused.returncode == 2 and 'did you mean "format"?' in refused.stderr, "no error of each file"
+    for _ in range(2):  # a second time its rows are kept
+        found = survey_module.survey(folder, table, {"columns": "auto"})
+        assert found["same_as"].tolist() == ["", str(folder / "a.csv"), ""]
+        assert all("times in us (assumed)" in one for one in found["remarks"])
+        assert found["formats"].tolist() == trace.info(folder / "a.csv", {"columns": "auto"}).formats * 3
 
 
 def test_facts_and_curves_are_short_and_become_frames(tmp_path: Path) -> None:

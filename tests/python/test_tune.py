@@ -174,8 +174,10 @@ def test_of_several_objectives_there_is_a_front_and_the_best_meets_the_condition
     [
         ("response.p99=5ms", "MEASURE<VALUE"),
         ("response.p98<5ms", 'no measure "response.p98"'),
-        ("response.p99<5MiB", "5MiB.*unit of ns"),
-        ("response.p99<5", "unit of 5 is missing"),
+        ("response.p99<5MiB", "5MiB.*a time such as 5ms"),
+        ("response.p99<5", "its unit is missing; for response.p99 a time such as 5ms is allowed"),
+        ("cache.hit_ratio>90", "its unit is missing; for cache.hit_ratio a share such as 90% or 0.9 is allowed"),
+        ("cache.size<5ms", "for cache.size a size such as 64MiB is allowed"),
         ("waf_host<low", "'low' was given"),
     ],
 )

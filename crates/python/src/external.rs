@@ -15,7 +15,6 @@ use numpy::npyffi::{_PyArray_GET_ITEM_DATA, NPY_ARRAY_WRITEABLE};
 use numpy::{Element, PyArray1, PyUntypedArrayMethods};
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyException;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::cell::{Cell, RefCell};
@@ -50,7 +49,7 @@ pub(crate) fn bound(py: Python<'_>, scenario: &Scenario) -> PyResult<Scenario> {
     let mut scenario = scenario.clone();
     if let VictimConfig::External(config) = &mut scenario.gc.victim {
         let code = Code::find(py, "gc.victim", config)?;
-        config.bind(Arc::new(move |_| Box::new(Victim(code.instance(())))));
+        config.bind(Arc::new(move |_| Box::new(Victim(code.instance((), &["pick"])))));
     }
     if let PlacementConfig::External(config) = &mut scenario.ftl.placement {
         let code = Code::find(py, "ftl.placement", config)?;
@@ -59,8 +58,7 @@ pub(crate) fn bound(py: Python<'_>, scenario: &Scenario) -> PyResult<Scenario> {
             classes: class.getattr("classes")?.extract().unwrap_or(u32::MAX),
             gc_classes: class.getattr_opt("gc_classes")?.map(|classes| classes.extract().unwrap_or(u32::MAX)),
             make: Box::new(move |shape| {
-                let hooks = ["user_write", "gc_write", "cleaned"];
-                Box::new(Placement(Hooked::bind(code.instance((shape.pages,)), hooks)))
+                Box::new(Placement(code.instance((shape.pages,), &["user_write", "gc_write", "cleaned"])))
             }),
         }));
     }
@@ -71,10 +69,8 @@ pub(crate) fn bound(py: Python<'_>, scenario: &Scenario) -> PyResult<Scenario> {
     for (key, policy) in caches {
         if let EvictionConfig::External(config) = policy {
             let code = Code::find(py, key, config)?;
-            let hooks = ["arrive", "insert", "hit", "flag", "remove", "evict"];
-            config.bind(Arc::new(move |shape| {
-                Box::new(Eviction(Hooked::bind(code.instance((shape.slots,)), hooks)))
-            }));
+            let hooks = &["arrive", "insert", "hit", "flag", "remove", "evict"];
+            config.bind(Arc::new(move |shape| Box::new(Eviction(code.instance((shape.slots,), hooks)))));
         }
     }
     Ok(scenario)
@@ -105,46 +101,57 @@ impl Code {
         Ok(Self { name: format!("{key}: {}", config.code).into(), class, parameters })
     }
 
-    fn instance(&self, arguments: impl for<'py> PyCallArgs<'py>) -> Instance {
+    fn instance(&self, arguments: impl for<'py> PyCallArgs<'py>, hooks: &[&'static str]) -> Instance {
         let made = Python::attach(|py| {
             let parameters = self.parameters.bind(py).cast::<PyDict>()?;
             self.class.bind(py).call(arguments, Some(parameters)).map(Bound::unbind)
         });
-        Instance { object: settle(&self.name, "__init__", made), name: self.name.clone() }
+        Instance::bind(&self.name, settle(&self.name, "__init__", made), hooks.iter().copied())
     }
 }
 
-/// An instance of a policy's class; none after a failure.
+/// An instance of a policy's class, with those of its hooks that it has, as bound methods; none after a failure.
 struct Instance {
     name: Arc<str>,
     object: Option<Py<PyAny>>,
+    hooks: Vec<(&'static str, Py<PyAny>)>,
 }
 
 impl Instance {
-    fn hook(&self, name: &str) -> Option<Py<PyAny>> {
-        Python::attach(|py| self.object.as_ref()?.getattr(py, name).ok())
+    fn bind(name: &Arc<str>, object: Option<Py<PyAny>>, hooks: impl Iterator<Item = &'static str>) -> Self {
+        let bound = |hook| Some((hook, Python::attach(|py| object.as_ref()?.getattr(py, hook).ok())?));
+        Self { name: name.clone(), hooks: hooks.filter_map(bound).collect(), object }
     }
 
-    /// Call a hook; none if it failed, or a hook failed before.
+    /// Call a hook, and read what it returns; none where there is no such hook, or a hook failed.
     #[inline]
     #[allow(clippy::disallowed_methods, reason = "wall time only tells how slow a hook is")]
     fn call<T>(
         &mut self,
-        hook: &'static str,
-        called: impl FnOnce(Python<'_>, &Py<PyAny>) -> PyResult<T>,
+        name: &str,
+        arguments: impl for<'py> PyCallArgs<'py>,
+        read: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
     ) -> Option<T> {
-        if has_failed() {
-            return None; // in another pool: the run ends
+        if has_failed() || self.object.is_none() {
+            return None; // perhaps in another pool: the run ends
         }
-        let object = self.object.as_ref()?;
+        let (hook, bound) = self.hooks.iter().find(|&&(known, _)| known == name)?;
         let begun = Instant::now();
-        let called = Python::attach(|py| called(py, object));
+        let called = Python::attach(|py| read(&bound.bind(py).call1(arguments)?));
         TOOK.set(TOOK.get() + begun.elapsed());
         let settled = settle(&self.name, hook, called);
         if settled.is_none() {
             self.object = None;
         }
         settled
+    }
+
+    fn tell(&mut self, name: &str, arguments: impl for<'py> PyCallArgs<'py>) {
+        self.call(name, arguments, |_| Ok(()));
+    }
+
+    fn ask(&mut self, name: &str, arguments: impl for<'py> PyCallArgs<'py>) -> Option<u32> {
+        self.call(name, arguments, |answer| answer.extract())
     }
 
     /// A hook returned an unusable value.
@@ -163,7 +170,7 @@ impl Clone for Instance {
             });
             settle(&self.name, "__deepcopy__", copied)
         });
-        Self { name: self.name.clone(), object: copied }
+        Self::bind(&self.name, copied, self.hooks.iter().map(|&(hook, _)| hook))
     }
 }
 
@@ -268,10 +275,8 @@ struct Victim(Instance);
 
 impl ExternalVictim for Victim {
     fn pick(&mut self, candidates: &Arc<Columns>) -> Option<usize> {
-        let picked: isize = self.0.call("pick", |py, object| {
-            let candidates = Bound::new(py, Candidates(candidates.clone()))?;
-            object.bind(py).call_method1(intern!(py, "pick"), (candidates,))?.extract()
-        })?;
+        let picked: isize =
+            self.0.call("pick", (Candidates(candidates.clone()),), |picked| picked.extract())?;
         Some(usize::try_from(picked).unwrap_or_else(|_| {
             self.refused(&format!(
                 "{picked} was returned; a place from 0 to {} is allowed",
@@ -286,49 +291,9 @@ impl ExternalVictim for Victim {
     }
 }
 
-/// An instance, and those of its hooks that it has, as bound methods.
-struct Hooked<const N: usize> {
-    instance: Instance,
-    names: [&'static str; N],
-    hooks: [Option<Py<PyAny>>; N],
-}
-
-impl<const N: usize> Hooked<N> {
-    fn bind(instance: Instance, names: [&'static str; N]) -> Self {
-        Self { hooks: names.map(|name| instance.hook(name)), instance, names }
-    }
-
-    /// Call a hook, and read what it returns; none where there is no such hook, or a hook failed.
-    #[inline]
-    fn call<T>(
-        &mut self,
-        name: &str,
-        arguments: impl for<'py> PyCallArgs<'py>,
-        read: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
-    ) -> Option<T> {
-        let place = self.names.iter().position(|&known| known == name)?;
-        let hook = self.hooks[place].as_ref()?;
-        self.instance.call(self.names[place], |py, _| read(&hook.bind(py).call1(arguments)?))
-    }
-
-    fn tell(&mut self, name: &str, arguments: impl for<'py> PyCallArgs<'py>) {
-        self.call(name, arguments, |_| Ok(()));
-    }
-
-    fn ask(&mut self, name: &str, arguments: impl for<'py> PyCallArgs<'py>) -> Option<u32> {
-        self.call(name, arguments, |answer| answer.extract())
-    }
-}
-
-impl<const N: usize> Clone for Hooked<N> {
-    fn clone(&self) -> Self {
-        Self::bind(self.instance.clone(), self.names)
-    }
-}
-
 /// An eviction policy.
 #[derive(Clone)]
-struct Eviction(Hooked<6>);
+struct Eviction(Instance);
 
 impl ExternalEviction for Eviction {
     fn arrive(&mut self, page: Lpn) {
@@ -356,13 +321,13 @@ impl ExternalEviction for Eviction {
     }
 
     fn refused(&mut self, problem: &str) {
-        self.0.instance.refuse("evict", problem);
+        self.0.refuse("evict", problem);
     }
 }
 
 /// A placement policy.
 #[derive(Clone)]
-struct Placement(Hooked<3>);
+struct Placement(Instance);
 
 impl ExternalPlacement for Placement {
     fn user_write(&mut self, UserWrite { lpn, stream, now, replaces, .. }: UserWrite) -> Option<u32> {
@@ -379,6 +344,6 @@ impl ExternalPlacement for Placement {
     }
 
     fn refused(&mut self, hook: &'static str, problem: &str) {
-        self.0.instance.refuse(hook, problem);
+        self.0.refuse(hook, problem);
     }
 }

@@ -12,7 +12,7 @@ mod trace;
 use coflash_base::measure::SectionInfo;
 use coflash_base::{PolicyInfo, Quantity, suggest};
 use coflash_scenario::{BUILT_IN, ReplayMode, Requests, SCALED_KEYS, settings};
-use coflash_sim::{Checkpoints, Records, RunError, RunResult};
+use coflash_sim::{Checkpoints, Records, RunError, RunResult, TRACES};
 use numpy::{IntoPyArray, PyArray1};
 use observer::PythonObserver;
 use pyo3::create_exception;
@@ -125,7 +125,7 @@ impl Scenario {
     }
 
     fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let described = coflash_sim::describe(&external::bound(py, &self.0)?);
+        let described = coflash_sim::describe(&external::bound(py, &self.0)?, TRACES);
         external::take_failure().map_or_else(|| described.map_err(refused), Err)
     }
 
@@ -186,10 +186,6 @@ impl Scenario {
     fn __hash__(&self) -> u64 {
         u64::from_str_radix(&self.0.hash(), 16).expect("a digest is hexadecimal")
     }
-
-    fn __repr__(&self) -> String {
-        format!("<Scenario {} {}>", self.0.name, self.0.hash())
-    }
 }
 
 #[pyclass(frozen, module = "coflash._core")]
@@ -214,10 +210,6 @@ impl Warm {
     #[getter]
     fn heap_bytes(&self) -> usize {
         self.0.heap_bytes()
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<Warm {}>", self.0.key())
     }
 }
 
@@ -356,11 +348,8 @@ type KeptCheckpoint = (PathBuf, bool, f64, Py<PyAny>);
 
 #[pyfunction]
 fn warm(py: Python<'_>, scenario: &Scenario, progress: Option<Py<PyAny>>) -> PyResult<Warm> {
-    let mut observer = PythonObserver::new(progress, None);
     let scenario = external::bound(py, &scenario.0)?;
-    external::take_failure();
-    let warm = py.detach(|| coflash_sim::warm(&scenario, &mut observer));
-    settled(py, warm, observer).map(Warm)
+    observed(py, progress, |observer| coflash_sim::warm(&scenario, TRACES, observer)).map(Warm)
 }
 
 #[pyfunction]
@@ -370,7 +359,7 @@ fn fewest_programs<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let scenario = external::bound(py, &scenario.0)?;
-    object(py, &observed(py, progress, |observer| coflash_sim::fewest_programs(&scenario, observer))?)
+    told(py, progress, |observer| coflash_sim::fewest_programs(&scenario, TRACES, observer))
 }
 
 /// The result of a run, or the exception that ended it. A policy may have failed in its last requests.
@@ -381,6 +370,15 @@ fn settled<T>(py: Python<'_>, result: Result<T, RunError>, observer: PythonObser
     }
 }
 
+/// The result of observed work as Python objects.
+fn told<'py, T: Send + Serialize>(
+    py: Python<'py>,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut PythonObserver) -> Result<T, RunError> + Send,
+) -> PyResult<Bound<'py, PyAny>> {
+    object(py, &observed(py, progress, work)?)
+}
+
 /// Do work that reports to a Python callback, and does not need the interpreter otherwise.
 fn observed<T: Send>(
     py: Python<'_>,
@@ -388,8 +386,9 @@ fn observed<T: Send>(
     work: impl FnOnce(&mut PythonObserver) -> Result<T, RunError> + Send,
 ) -> PyResult<T> {
     let mut observer = PythonObserver::new(progress, None);
+    external::take_failure();
     let done = py.detach(|| work(&mut observer));
-    done.map_err(|error| ended(py, error, observer))
+    settled(py, done, observer)
 }
 
 #[pymodule]

@@ -43,23 +43,31 @@ impl PythonObserver {
         self.raised
     }
 
-    fn report(&self, py: Python<'_>, phase: Phase, fraction: Option<f64>, requests: u64) -> PyResult<()> {
-        py.check_signals()?;
-        if let Some(callback) = &self.callback {
-            let name = match phase {
-                Phase::Inputs => "inputs",
-                Phase::Precondition => "precondition",
-                Phase::Resume => "resume",
-                Phase::Replay => "replay",
-            };
-            callback.call1(py, (name, fraction, requests))?;
+    /// Report a phase, and what is measured so far, if a report is due.
+    fn report(
+        &mut self,
+        phase: Phase,
+        fraction: Option<f64>,
+        requests: u64,
+        so_far: Option<&dyn Fn() -> SoFar>,
+    ) -> Result<(), Cancelled> {
+        if external::has_failed() {
+            return Err(Cancelled);
         }
-        Ok(())
-    }
-
-    fn tell(&self, py: Python<'_>, so_far: &dyn Fn() -> SoFar) -> PyResult<()> {
-        let Some(callback) = &self.measured else { return Ok(()) };
-        callback.call1(py, (object(py, &so_far())?,)).map(drop)
+        if !self.is_due(phase) {
+            return Ok(());
+        }
+        let done = Python::attach(|py| {
+            py.check_signals()?;
+            if let Some(callback) = &self.callback {
+                callback.call1(py, (name_of(phase), fraction, requests))?;
+            }
+            if let (Some(measured), Some(so_far)) = (&self.measured, so_far) {
+                measured.call1(py, (object(py, &so_far())?,))?;
+            }
+            Ok(())
+        });
+        self.unless_raised(done)
     }
 
     /// Whether a report is due.
@@ -81,16 +89,18 @@ impl PythonObserver {
     }
 }
 
+fn name_of(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Inputs => "inputs",
+        Phase::Precondition => "precondition",
+        Phase::Resume => "resume",
+        Phase::Replay => "replay",
+    }
+}
+
 impl Observer for PythonObserver {
     fn progress(&mut self, phase: Phase, fraction: Option<f64>, requests: u64) -> Result<(), Cancelled> {
-        if external::has_failed() {
-            return Err(Cancelled);
-        }
-        if !self.is_due(phase) {
-            return Ok(());
-        }
-        let done = Python::attach(|py| self.report(py, phase, fraction, requests));
-        self.unless_raised(done)
+        self.report(phase, fraction, requests, None)
     }
 
     fn replaying(
@@ -99,17 +109,7 @@ impl Observer for PythonObserver {
         requests: u64,
         so_far: &dyn Fn() -> SoFar,
     ) -> Result<(), Cancelled> {
-        if external::has_failed() {
-            return Err(Cancelled);
-        }
-        if !self.is_due(Phase::Replay) {
-            return Ok(());
-        }
-        let done = Python::attach(|py| {
-            self.report(py, Phase::Replay, fraction, requests)?;
-            self.tell(py, so_far)
-        });
-        self.unless_raised(done)
+        self.report(Phase::Replay, fraction, requests, Some(so_far))
     }
 
     #[allow(clippy::disallowed_methods, reason = "wall time decides only when to keep a checkpoint")]

@@ -1,6 +1,6 @@
 //! Traces: what they hold, what is written of them, and workloads that become traces.
 
-use crate::{Scenario, Settings, object, observed, refused};
+use crate::{Scenario, Settings, object, observed, refused, told};
 use coflash_sim::{FittedWorkload, Generated};
 use coflash_trace::TraceOptions;
 use coflash_trace::tools::head::head;
@@ -18,7 +18,7 @@ pub(crate) fn trace_info<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (options, info) = (options.read()?, info.read()?);
-    object(py, &observed(py, progress, |observer| coflash_sim::inspect(&trace, &options, info, observer))?)
+    told(py, progress, |observer| coflash_sim::inspect(&trace, &options, info, observer))
 }
 
 #[pyfunction]
@@ -30,9 +30,7 @@ pub(crate) fn miss_ratio_curves<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (options, what) = (options.read()?, what.read()?);
-    let curves =
-        observed(py, progress, |observer| coflash_sim::miss_ratio_curves(&trace, &options, &what, observer))?;
-    object(py, &curves)
+    told(py, progress, |observer| coflash_sim::miss_ratio_curves(&trace, &options, &what, observer))
 }
 
 #[pyfunction]
@@ -58,10 +56,7 @@ pub(crate) fn trace_rewrite<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (options, steps) = (options.read()?, steps.read()?);
-    let written = observed(py, progress, |observer| {
-        coflash_sim::rewrite(&trace, &options, &steps, (out, format), observer)
-    })?;
-    object(py, &written)
+    told(py, progress, |observer| coflash_sim::rewrite(&trace, &options, &steps, (out, format), observer))
 }
 
 #[pyfunction]
@@ -74,10 +69,7 @@ pub(crate) fn trace_split<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let options = options.read()?;
-    let volumes = observed(py, progress, |observer| {
-        coflash_sim::split(&trace, &options, folder.as_ref(), threads, observer)
-    })?;
-    object(py, &volumes)
+    told(py, progress, |observer| coflash_sim::split(&trace, &options, folder.as_ref(), threads, observer))
 }
 
 /// A workload that can be written as a trace.
@@ -118,9 +110,7 @@ impl PyGenerated {
         format: Option<&str>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let written =
-            observed(py, progress, |observer| coflash_sim::generate(&self.0, (out, format), observer))?;
-        object(py, &written)
+        told(py, progress, |observer| coflash_sim::generate(&self.0, (out, format), observer))
     }
 }
 

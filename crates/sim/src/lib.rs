@@ -27,4 +27,4 @@ pub use inspect::{inspect, rewrite, split};
 pub use likeness::{Cached, FittedWorkload, Measured, like};
 pub use miss_ratio::{MissRatioCurves, MissRatioOptions, hits, miss_ratio_curves};
 pub use policies::policies;
-pub use with_traces::{TRACES, describe, fewest_programs, run, run_recorded, warm};
+pub use with_traces::{TRACES, run, run_recorded};

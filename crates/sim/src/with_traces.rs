@@ -1,8 +1,6 @@
 //! Runs whose workload may be a trace.
 
-use coflash_engine::{
-    Checkpoints, FewestPrograms, Observer, RunError, RunInputs, RunResult, Scenario, Traces, WarmDevice,
-};
+use coflash_engine::{Checkpoints, Observer, RunError, RunInputs, RunResult, Scenario, Traces, WarmDevice};
 use coflash_record::{Records, RunRecording};
 use coflash_trace::info::InfoOptions;
 use coflash_trace::like::fit;
@@ -48,28 +46,4 @@ pub fn run_recorded(
     };
     recording.finish()?;
     Ok(result)
-}
-
-/// Precondition the device of a scenario.
-///
-/// # Errors
-/// An invalid scenario, an error of the workload, or a cancellation.
-pub fn warm(scenario: &Scenario, observer: &mut dyn Observer) -> Result<WarmDevice, RunError> {
-    coflash_engine::warm(scenario, TRACES, observer)
-}
-
-/// Build the levels of a scenario, open its workload, and describe both.
-///
-/// # Errors
-/// An invalid scenario, or a workload that cannot be opened.
-pub fn describe(scenario: &Scenario) -> Result<Vec<String>, RunError> {
-    coflash_engine::describe(scenario, TRACES)
-}
-
-/// Compute the fewest flash programs that any cooperation of cache and GC could reach on a scenario's workload.
-///
-/// # Errors
-/// See [`coflash_engine::fewest_programs`].
-pub fn fewest_programs(scenario: &Scenario, observer: &mut dyn Observer) -> Result<FewestPrograms, RunError> {
-    coflash_engine::fewest_programs(scenario, TRACES, observer)
 }

@@ -3,16 +3,8 @@
 import { type Choices, FIRST, FIRST_REQUESTS, SCHEMES, WORKLOADS } from "./scenario";
 import { STORIES } from "./stories";
 
-/** A state of the page: its choices, the requests served, and the story that is open. */
-export interface State {
-  choices: Choices;
-  requests: number;
-  story: string;
-  step: number;
-}
-
 /** Return the state of an address, with what is missing or wrong as at first. */
-export function read(hash: string): State {
+export function read(hash: string) {
   const fields = new URLSearchParams(hash.replace(/^#/, ""));
   const one = <T extends string>(name: string, allowed: object, otherwise: T): T => {
     const given = fields.get(name);
@@ -22,20 +14,20 @@ export function read(hash: string): State {
     const given = Number(fields.get(name) ?? Number.NaN);
     return Number.isInteger(given) && given >= 0 && given <= most ? given : otherwise;
   };
-  const story = one("story", STORIES, "");
-  return {
-    choices: {
-      workload: one("workload", WORKLOADS, FIRST.workload),
-      scheme: one("scheme", SCHEMES, FIRST.scheme),
-      cache: Math.max(1, whole("cache", 30, FIRST.cache)),
-      score: (fields.get("score") ?? "").slice(0, 400),
-      seed: whole("seed", 0xffffffff, FIRST.seed),
-    },
-    requests: whole("requests", 50_000_000, FIRST_REQUESTS),
-    story,
-    step: whole("step", (STORIES[story]?.steps.length ?? 1) - 1, 0),
+  const choices: Choices = {
+    workload: one("workload", WORKLOADS, FIRST.workload),
+    scheme: one("scheme", SCHEMES, FIRST.scheme),
+    cache: Math.max(1, whole("cache", 30, FIRST.cache)),
+    score: (fields.get("score") ?? "").slice(0, 400),
+    seed: whole("seed", 0xffffffff, FIRST.seed),
   };
+  const story = one<string>("story", STORIES, "");
+  const step = whole("step", (STORIES[story]?.steps.length ?? 1) - 1, 0);
+  return { choices, requests: whole("requests", 50_000_000, FIRST_REQUESTS), story, step };
 }
+
+/** A state of the page: its choices, the requests served, and the story that is open. */
+export type State = ReturnType<typeof read>;
 
 /** Return the address of a state. */
 export function write({ choices, requests, story, step }: State): string {

@@ -17,19 +17,20 @@ export function kindOf(word: number): PageKind {
 /** Whether GC knows that another tier holds the page. */
 export const isMarked = (word: number): boolean => (word & 0x30) !== 0;
 
-/** The colours of the page, as its style has them now. */
-export interface Palette {
-  soft: string;
-  kinds: Record<PageKind, string>;
-  hatch: string;
-  victim: string;
-}
-
-export function palette(root: Element): Palette {
+/** Return the colours of the page, as its style has them now. */
+export function palette(root: Element) {
   const style = getComputedStyle(root);
   const colour = (name: string): string => style.getPropertyValue(name).trim();
   const kinds = Object.fromEntries(KINDS.map((kind) => [kind, colour(`--page-${kind}`)])) as Record<PageKind, string>;
   return { soft: colour("--soft"), kinds, hatch: colour("--hatch"), victim: colour("--worse") };
+}
+export type Palette = ReturnType<typeof palette>;
+
+/** Where a page is in a picture. */
+export interface Place {
+  x: number;
+  y: number;
+  size: number;
 }
 
 /** Fit a canvas to its place, at the screen's own resolution; returns its context, and its size in CSS pixels. */
@@ -44,7 +45,7 @@ export function fit(canvas: HTMLCanvasElement): { context: CanvasRenderingContex
 }
 
 /** Paint a page of flash. Kinds differ by a mark as well: newer data has a dot, the same data a bar, early waste a ring, room a frame. */
-export function paintPage(context: CanvasRenderingContext2D, kind: PageKind, marked: boolean, { x, y, size }: { x: number; y: number; size: number }, colours: Palette): void {
+export function paintPage(context: CanvasRenderingContext2D, kind: PageKind, marked: boolean, { x, y, size }: Place, colours: Palette): void {
   const inner = size - Math.max(0.6, size * 0.08);
   context.fillStyle = colours.kinds[kind === "room" ? "free" : kind];
   context.fillRect(x, y, inner, inner);
@@ -66,7 +67,7 @@ export function paintPage(context: CanvasRenderingContext2D, kind: PageKind, mar
 }
 
 /** Paint pages by their words. */
-export function paintPages(context: CanvasRenderingContext2D, words: Uint32Array, place: (at: number) => { x: number; y: number; size: number }, colours: Palette): void {
+export function paintPages(context: CanvasRenderingContext2D, words: Uint32Array, place: (at: number) => Place, colours: Palette): void {
   words.forEach((word, at) => paintPage(context, kindOf(word), isMarked(word), place(at), colours));
 }
 

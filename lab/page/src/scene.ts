@@ -1,6 +1,6 @@
 /** A victim of GC as a scene: the way of each of its pages, to a new block or to the cache, and then the drive whole. */
 
-import { type Palette, type PageKind, fit, isMarked, kindOf, paintPage, paintPages } from "./draw";
+import { type Palette, type PageKind, type Place, fit, isMarked, kindOf, paintPage, paintPages } from "./draw";
 import type { Victim } from "./kernel";
 
 /** What becomes of a page of a victim: it is copied, copied in vain, taken from its slot, dropped to its slot, or left as waste, early
@@ -14,15 +14,6 @@ interface ScenePage {
   fate: Fate;
   /** The place of its slot among those of the cache; -1 if the cache does not hold it. */
   slot: number;
-}
-
-export interface Scene {
-  victim: Victim;
-  pages: readonly ScenePage[];
-  /** The cache as it was: a word for each slot in use. */
-  held: Uint32Array;
-  /** The logical pages that were dropped, and are in flash again. */
-  returned: Set<number>;
 }
 
 /** When the pages go, when all have gone, when the dropped ones may return, when the victim is erased, and when the view goes out, in ms. */
@@ -40,8 +31,8 @@ export const HOLD_MS = GONE_MS;
 export const isWhole = (time: number): boolean => time > OUT_MS;
 export const isLater = (time: number): boolean => time > LATER_MS && !isWhole(time);
 
-/** Make a scene of a victim, with the words of its pages before the request, and those of the cache. */
-export function sceneOf(victim: Victim, before: Uint32Array, held: Uint32Array): Scene {
+/** Make a scene of a victim, with the words of its pages before the request, and those of the cache as it was, one for each slot in use. */
+export function sceneOf(victim: Victim, before: Uint32Array, held: Uint32Array) {
   const places = new Map(Array.from(held, (word, place) => [word >>> 8, place]));
   const answers = new Map(victim.pages.map((page) => [page.index, page]));
   const pages = Array.from(before, (word, index): ScenePage => {
@@ -53,8 +44,11 @@ export function sceneOf(victim: Victim, before: Uint32Array, held: Uint32Array):
     if (answer.answer === "from-buffer") return { ...page, kind: "newer", fate: "from-slot" };
     return { ...page, kind: answer.held === 2 ? "newer" : answer.held === 1 ? "same" : "valid", fate: answer.held === 2 ? "wasted" : "copied" };
   });
-  return { victim, pages, held, returned: new Set() };
+  /** The logical pages that were dropped, and are in flash again. */
+  const returned = new Set<number>();
+  return { victim, pages, held, returned };
 }
+export type Scene = ReturnType<typeof sceneOf>;
 
 /** Note which of the dropped pages are in flash again. */
 export function noteReturned({ pages, returned }: Scene, words: Uint32Array): void {
@@ -80,15 +74,8 @@ export function tally(scene: Scene, time: number): { copied: number; wasted: num
   return { copied: wasted + done.filter((fate) => fate === "copied" || fate === "from-slot").length, wasted };
 }
 
-interface Place {
-  x: number;
-  y: number;
-  size: number;
-}
 /** A field of squares, row by row. */
-interface Field extends Place {
-  across: number;
-}
+type Field = Place & { across: number };
 const cellOf = ({ x, y, size, across }: Field, at: number): Place => ({ x: x + (at % across) * size, y: y + Math.floor(at / across) * size, size });
 const between = (one: Place, other: Place, share: number): Place => ({
   x: one.x + (other.x - one.x) * share, y: one.y + (other.y - one.y) * share, size: one.size + (other.size - one.size) * share,

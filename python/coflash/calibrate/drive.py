@@ -52,9 +52,8 @@ def drive_scenario(fit: Fit) -> Scenario:
 
 def _carried(keys: dict[str, Any], measured: Measured, part: float, read_us: float, write_us: float) -> Scenario:
     """Return the scenario with the limits of link and reads, and the range of its measurements."""
-    limits = measured.sheet.keys(part, read_us, write_us)
-    controller = {**keys.get("controller", {}), **limits.pop("controller", {})}
-    return Scenario.from_dict({**keys, **limits, "controller": controller, "measured": measured.range_keys(part)})
+    limited = measured.sheet.limiting(keys, part, read_us, write_us)
+    return Scenario.from_dict({**limited, "measured": measured.range_keys(part)})
 
 
 def _private(program_ns: float, read_ns: float) -> dict[str, Any]:

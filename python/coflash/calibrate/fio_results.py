@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from coflash._core import CoflashError
+from coflash.calibrate.fio_beside import read_fio_json
 from coflash.calibrate.nvme_fdp import as_counters
 from coflash.calibrate.pattern import PAGE_BYTES
 from coflash.files.errors import text_of
@@ -31,7 +31,7 @@ def fio_measures(folder: Path, step: str, rate_per_s: float | None) -> dict[str,
     """
     file = folder / f"{step}.json"
     try:
-        jobs = _json(file)["jobs"]
+        jobs = read_fio_json(file)["jobs"]
         sides: dict[str, list[Mapping[str, Any]]] = {
             s: [j[s] for j in jobs if j[s]["io_bytes"]] for s in ("read", "write")
         }
@@ -68,12 +68,3 @@ def _written(folder: Path, name: str) -> tuple[float, float] | None:
         return None
     counters = dict(re.findall(r"([HM]BMW): (\d+)", as_counters(text_of(smart) + text_of(ocp))))
     return (float(counters["HBMW"]), float(counters["MBMW"])) if len(counters) == 2 else None
-
-
-def _json(file: Path) -> Any:
-    """Read JSON; fio may print messages above it."""
-    text = text_of(file)
-    try:
-        return json.loads(text[max(0, text.find("{")) :])
-    except ValueError as error:
-        raise CoflashError(f"{file}: no JSON ({error}); `fio --output-format=json` writes it") from error

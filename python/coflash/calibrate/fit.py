@@ -155,11 +155,9 @@ class _Search:
             model = self.model.with_(spare=spare)
             if not timed:
                 return model
-            cost = _minimum(lambda cost: self._badness(model.with_(read_cost=cost), timed), *_READ_COST)
-            return model.with_(read_cost=cost)
+            return self._nearest(lambda cost: model.with_(read_cost=cost), timed, *_READ_COST)
 
-        spare = _minimum(lambda spare: self._badness(with_spare(spare), counted + timed), *_SPARE)
-        self.model = with_spare(spare)
+        self.model = self._nearest(with_spare, counted + timed, *_SPARE)
         parameters = self.model.parameters
         self._stage(
             f"spare = {parameters.spare:.4f}",
@@ -258,22 +256,14 @@ class _Search:
         if not zones or capacity is None:
             return model
         (least, most), (few, many) = _SUPERBLOCK_BYTES, _SUPERBLOCKS_OF_A_DRIVE
-
-        def of_log(size: float) -> Model:
-            return model.with_(superblock_bytes=math.exp(size))
-
         # The larger superblocks are, the slower are zones smaller than they: there is one minimum, but for chance.
         low, high = math.log(max(least, capacity / many)), math.log(min(most, capacity / few))
-        return of_log(_minimum(lambda size: self._badness(of_log(size), zones), low, high, to=0.02))
+        return self._nearest(lambda size: model.with_(superblock_bytes=math.exp(size)), zones, low, high, to=0.02)
 
     def _with_ahead(self, model: Model, points: Sequence[Point]) -> Model:
         """Return the model with the share of blocks that GC frees ahead of need."""
         most = _AHEAD_MOST * (1 - 1 / model.alpha(1))
-
-        def of(share: float) -> Model:
-            return model.with_(ahead=share)
-
-        return of(_minimum(lambda share: self._badness(of(share), points), 0, most, to=0.05))
+        return self._nearest(lambda share: model.with_(ahead=share), points, 0, most, to=0.05)
 
     @staticmethod
     def _meets(model: Model, points: Sequence[Point]) -> bool:
@@ -299,9 +289,8 @@ class _Search:
             return model.with_(read_us=slowest.value**2 / model.predict(slowest))
 
         def fit_program(points: Sequence[Point]) -> None:
-            low, high = (math.log(bound) for bound in _PROGRAMS_US)
-            at = _minimum(lambda log_us: self._badness(with_program(log_us), points), low, high, to=0.01)
-            self.model = with_program(at)
+            low, high = map(math.log, _PROGRAMS_US)
+            self.model = self._nearest(with_program, points, low, high, to=0.01)
 
         if free := self.model.parameters.host_gap < WAITS and len(reads) > 2:
             # Near the knee dies are busy, however far GC runs ahead.
@@ -322,6 +311,12 @@ class _Search:
                 "GC that runs ahead while dies are idle keeps them busier at half load; zones do not tell how far",
                 reads,
             )
+
+    def _nearest(
+        self, model: Callable[[float], Model], points: Sequence[Point], low: float, high: float, to: float = 1e-6
+    ) -> Model:
+        """Return the model with the value of a parameter by which it is the nearest to some points."""
+        return model(_minimum(lambda value: self._badness(model(value), points), low, high, to))
 
     def _badness(self, model: Model, points: Sequence[Point]) -> float:
         """Sum the squared logarithmic errors, each in units of its goal."""

@@ -19,7 +19,7 @@ from coflash.analytic import greedy
 from coflash.calibrate.latency import Service
 from coflash.calibrate.model import PAGES_PER_BLOCK, slowdown
 from coflash.calibrate.pattern import PAGE_BYTES
-from coflash.calibrate.sheet import Link, Sheet
+from coflash.calibrate.sheet import Sheet
 from coflash.commented import commented
 from coflash.files.errors import text_of
 from coflash.lookup import no_such
@@ -79,7 +79,7 @@ def contradictions(stated: Mapping[str, Any]) -> Iterator[str]:
     """Say which values of a data sheet cannot be true together."""
     bytes_of = {"sequential_read": 1, "sequential_write": 1, "random_read": PAGE_BYTES, "random_write": PAGE_BYTES}
     rates = {name: stated[name] * size for name, size in bytes_of.items() if name in stated}
-    link = Link.read(stated["link"]) if "link" in stated else None
+    link = Sheet.of(stated).link
     limits = {link.name: link.bytes_per_s, **rates} if link else rates
     lesser = [(link.name, name) for name in rates] if link else []
     lesser += [(f"sequential_{kind}", f"random_{kind}") for kind in ("read", "write")]
@@ -158,9 +158,6 @@ class FromSheet:
     def scenario(self) -> Scenario:
         """Return the middle drive, scaled down, with uniform writes of 4 KiB as fast as it takes them."""
         stated, drive, usual = self.stated, self.drives[1], {**_USUAL, **self.stated}
-        link = Link.read(stated["link"]) if "link" in stated else None
-        sheet = Sheet(link, stated.get("sequential_read"), stated.get("random_read"))
-        limits = sheet.keys(drive.part, drive.read_us - drive.array_read_us, drive.write_us)
         keys: dict[str, Any] = {
             "name": stated["name"],
             "description": f"By its data sheet; uniform writes of 4 KiB; {drive.part:.0%} of its dies and rates",
@@ -169,12 +166,12 @@ class FromSheet:
             "replay.queue_depth": 448,
             "workload.synthetic": {"requests": 500_000},
         }
-        keys["controller"] = keys["controller"] | limits.pop("controller", {})
         if written := usual.get("tbw") or usual["dwpd"] * stated["capacity"] * 365 * usual["years"]:
             # The erases of a block that the endurance asks for: host writes × WAF over the flash.
             cycles = max(1, round(written * drive.waf / (stated["capacity"] * drive.alpha)))
             keys["endurance"] = {"rated_cycles": cycles, "warranty_years": round(usual["years"])}
-        return Scenario.from_dict({**keys, **limits})
+        firmware_us = drive.read_us - drive.array_read_us, drive.write_us
+        return Scenario.from_dict(Sheet.of(stated).limiting(keys, drive.part, *firmware_us))
 
     def to_toml(self, answers: list[str]) -> str:
         """Write the scenario below comments: what was stated, what is assumed, the range of answers."""

@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 from coflash._core import CoflashError
 from coflash.files.errors import text_of
-from coflash.quantity import number_in, show, show_change
+from coflash.quantity import show, show_change
 from coflash.results.result import Result
+from coflash.sweep.memory import page_bytes
 
 NAMES = {
     "HBMW": "Host Bytes with Metadata Written",
@@ -71,10 +72,8 @@ class Log(NamedTuple):
 
 def _bytes_of(result: Result) -> tuple[int, int]:
     """Return the bytes of a page and of a block."""
-    flash = result.scenario.to_dict()["flash"]
-    found = number_in(flash["page_size"])
-    page = int(found[0]) if found else 0
-    return page, page * int(flash["pages_per_block"])
+    page = page_bytes(result.scenario)
+    return page, page * int(result.scenario.to_dict()["flash"]["pages_per_block"])
 
 
 def fdp_log(result: Result) -> Log:

@@ -15,8 +15,8 @@ from coflash.table import Table
 _Pages: TypeAlias = NDArray[np.int64]
 _ZONES = re.compile(r"zones (\d+) ?x ?(\S+)( trimmed)?")
 PAGE_BYTES = 4096
-_TRIM = 2
-"""The code of a trim in a trace."""
+WRITE, _TRIM = 1, 2
+"""The codes of operations in a trace."""
 _PLAIN = ("uniform", "sequential", "permuted")
 RANDOM = ("uniform", "zipf", "two-zone", "read-only")
 """The patterns whose writes are of 4 KiB."""
@@ -125,7 +125,7 @@ class Pattern(NamedTuple):
         offset = np.insert(at, opened, at[opened]).astype(np.uint64) * PAGE_BYTES
         op = np.insert(np.ones(writes, np.uint8), opened, _TRIM)
         length = np.insert(np.full(writes, PAGE_BYTES, np.uint64), opened, zone * PAGE_BYTES)
-        return Table({"time_ns": np.arange(len(op), dtype=np.uint64), "op": op, "offset": offset, "length": length})
+        return requests_at(offset, op, length)
 
     def _zone_pages(self, pages_per_byte: float) -> int:
         return max(1, round(self.zone_bytes * pages_per_byte))
@@ -160,6 +160,14 @@ class Pattern(NamedTuple):
 
 
 UNIFORM = Pattern("uniform")
+
+
+def requests_at(offset: NDArray[np.uint64], op: Any, length: Any, apart_ns: int = 1) -> Table:
+    """Return a table of requests, one after the other; codes of operations and lengths may be the same for all."""
+    count = len(offset)
+    codes, lengths = (np.broadcast_to(each, count).astype(kind) for each, kind in ((op, np.uint8), (length, np.uint64)))
+    times_ns = np.arange(count, dtype=np.uint64) * np.uint64(apart_ns)
+    return Table({"time_ns": times_ns, "op": codes, "offset": offset, "length": lengths})
 
 
 def _zone(traffic: int, space: int) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +67,12 @@ class Sheet:
     reads_per_s: float | None = None
     """The most reads of 4 KiB per second."""
 
+    @classmethod
+    def of(cls, stated: Mapping[str, Any]) -> Sheet:
+        """Return what the values of a data sheet, by their names, state of link and reads."""
+        link = Link.read(stated["link"]) if "link" in stated else None
+        return cls(link, stated.get("sequential_read"), stated.get("random_read"))
+
     @property
     def bytes_per_s(self) -> float | None:
         """The bandwidth of reads, and so of the link: the lesser of both."""
@@ -90,33 +96,34 @@ class Sheet:
             return ""
         return f"Not stated, and not limited: {' and '.join(missing)}. Reads may be faster than the drive's."
 
-    def keys(self, part: float, read_us: float, write_us: float) -> dict[str, Any]:
-        """Return the keys of a scenario with a part of the drive, by which no run exceeds the limits.
+    def limiting(self, keys: Mapping[str, Any], part: float, read_us: float, write_us: float) -> dict[str, Any]:
+        """Return the keys of a scenario with a part of the drive, and those by which no run exceeds the limits.
 
         Idle, a request of 4 KiB takes as long as without: its time on the link is taken from that of the firmware.
 
         Args:
+            keys: The keys of the drive without limits.
             part: The part of the drive's rates.
             read_us: The time of the firmware for a read, without the link.
             write_us: The same for a write.
         """
-        keys: dict[str, Any] = {}
+        link_keys: dict[str, Any] = {}
         if rate := self.bytes_per_s:
             link = self.link or Link("", 1, round(rate), 1.0)
             coding = min(1.0, rate / (link.lanes * link.lane_rate))
             lane = f"{round(link.lane_rate * part)}B"
-            keys["link"] = {"lanes": link.lanes, "lane_rate": lane, "coding": f"{coding:.6%}", "sharing": "shared"}
+            link_keys["link"] = {"lanes": link.lanes, "lane_rate": lane, "coding": f"{coding:.6%}", "sharing": "shared"}
             crossing_us = PAGE_BYTES / (rate * part) * 1e6
             read_us, write_us = max(0.0, read_us - crossing_us), max(0.0, write_us - crossing_us)
-        controller: dict[str, Any] = {}
+        controller: dict[str, Any] = dict(keys.get("controller", {}))
         if self.reads_per_s:
             most_per_us = self.reads_per_s * part / 1e6
             controller["cores"] = max(1, math.floor(read_us * most_per_us))
             read_us = max(read_us, controller["cores"] / most_per_us)
-        if keys or controller:
-            times = {"read_command": f"{math.ceil(1000 * read_us)}ns", "write_command": f"{round(1000 * write_us)}ns"}
-            keys["controller"] = controller | times
-        return keys
+        if link_keys or self.reads_per_s:
+            controller["read_command"] = f"{math.ceil(1000 * read_us)}ns"
+            controller["write_command"] = f"{round(1000 * write_us)}ns"
+        return {**keys, **link_keys, "controller": controller}
 
 
 UNSTATED = Sheet()

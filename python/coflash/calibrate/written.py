@@ -11,7 +11,7 @@ from coflash.calibrate.drive import drive_toml
 from coflash.calibrate.fit import fit
 from coflash.calibrate.from_sheet import FromSheet, read_sheet
 from coflash.calibrate.measured import read_csv, read_fio
-from coflash.calibrate.sheet import Link, Sheet
+from coflash.calibrate.sheet import Sheet
 from coflash.files import atomic_write, kinds
 from coflash.quantity import parsed
 
@@ -48,10 +48,8 @@ def write_fitted(
         atomic_write.check_file(file, kind)
     read = read_fio if results.is_dir() else read_csv
     stated = {} if sheet is None else read_sheet(sheet, alone=False)
-    link = Link.read(stated["link"]) if "link" in stated else None
-    limits = Sheet(link, stated.get("sequential_read"), stated.get("random_read"))
     size = stated.get("capacity") if capacity is None else _bytes(capacity)
-    found = fit(read(results, size, sheet=limits), report)
+    found = fit(read(results, size, sheet=Sheet.of(stated)), report)
     atomic_write.write_file(image, page.figure(found))
     atomic_write.write_file(about, page.markdown(found, image.name))
     if found.is_refused:

@@ -26,25 +26,12 @@ if TYPE_CHECKING:
 STANDARD_OUTPUT = Path("-")
 
 
-def scenario_with(
-    name: str,
-    assignments: list[str] | None,
-    read: list[str] | None = None,
-    fio: Path | None = None,
-    trace: list[str] | None = None,
-    scale: str | None = None,
-) -> Scenario:
-    """Load a scenario and apply `--set`, `--read`, `--fio`, beside which no `--trace` may be given, and `--scale`.
+def scenario_with(name: str, assignments: list[str] | None, read: list[str] | None = None) -> Scenario:
+    """Load a scenario and apply `--set` and `--read`.
 
     Raises:
-        CoflashError: There is no such scenario, an assignment is wrong, there are two workloads, or the scenario, or
-            the trace that it would replay, cannot be scaled.
+        CoflashError: There is no such scenario, or an assignment is wrong.
     """
-    if scale is not None:
-        return scenario_with(name, assignments, read, fio, trace).replaying(trace or []).scaled(scale)
-    if fio is not None:
-        check_effect({"--trace": trace}, "beside --fio, whose jobs make the requests")
-        return scenario_with(name, assignments, read).with_jobs(str(fio))
     pairs = assigned("--set", assignments, "cache.size=64MiB")
     pairs += [(f"workload.trace_options.{key}", value) for key, value in trace_options(read).items()]
     scenario = Scenario.load(name)
@@ -57,10 +44,27 @@ def scenario_with(
     return changed
 
 
-def jobs_apart(trace: list[str] | None) -> tuple[Path | None, list[str] | None]:
-    """Return the job file of fio among the files of `--trace`, which ends in .fio, and the others; None for none."""
-    jobs = [file for file in trace or () if file.endswith(".fio")]
-    return (Path(jobs[0]), [file for file in trace or () if file != jobs[0]] or None) if jobs else (None, trace)
+def scenario_and_trace(
+    name: str,
+    assignments: list[str] | None,
+    read: list[str] | None,
+    trace: list[str] | None,
+    scale: str | None = None,
+) -> tuple[Scenario, list[str] | None]:
+    """Load a scenario, and apply a job file of fio among the files of `--trace`, and `--scale`; return the others, too.
+
+    Raises:
+        CoflashError: As of `scenario_with`; or there are two workloads, or the scenario, or the trace that it would
+            replay, cannot be scaled.
+    """
+    scenario, files = scenario_with(name, assignments, read), list(trace or ())
+    if jobs := next((file for file in files if file.endswith(".fio")), ""):
+        files.remove(jobs)
+        check_effect({f"--trace {file}": True for file in files}, f"beside {jobs}, whose jobs make the requests")
+        scenario = scenario.with_jobs(jobs)
+    if scale is not None:
+        scenario = scenario.replaying(files).scaled(scale)
+    return scenario, files or None
 
 
 def check_effect(given: Mapping[str, Any], why: str) -> None:

@@ -208,10 +208,11 @@ def _ask(
         atomic_write.check_file(plot, kinds.FIGURE)
     for name in {"vary", "over"} & given.keys():
         given[name] = values_by_key(given[name] or ())
-    for name in {"scenario", "drive"} & given.keys():
-        fio, given["trace"] = (None, given["trace"]) if name == "drive" else console.jobs_apart(given.get("trace"))
-        read = given.pop("read", None)
-        given[name] = console.scenario_with(given[name], given.pop("assignments"), read, fio, given["trace"])
+    if "drive" in given:
+        given["drive"] = console.scenario_with(given["drive"], given.pop("assignments"), given.pop("read"))
+    elif "scenario" in given:
+        settings = given["scenario"], given.pop("assignments"), given.pop("read", None)
+        given["scenario"], given["trace"] = console.scenario_and_trace(*settings, given.get("trace"))
     if "out" in given:
         given["progress"] = not quiet
     with console.noted():

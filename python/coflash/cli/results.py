@@ -21,7 +21,7 @@ from coflash.cli.summary import summary
 from coflash.files.errors import text_of
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, HEADLINE
-from coflash.quantity import change, number_in, show_change
+from coflash.quantity import agreed, change, counted, number_in, show_change
 from coflash.quantity import show as shown_as
 from coflash.results.database import Results, check_table, export_table, json_rows, results, results_at
 from coflash.results.differences import METHOD, differences_table, notes_on_seeds
@@ -137,12 +137,12 @@ def compare(
     check_effect({"--capacity": capacity}, "without a folder of a run and a log of nvme fdp stats")
     found = _named(runs, folder, where) if way == "runs" else results(runs[0] if runs else folder, where)
     names = [found.name(str(Path(run))) for run in (runs if way == "runs" else found.in_order())]
-    short = found.shortened()
-    notes((*found.cautions, *together((short[name], notes_of(found.document(name))) for name in names)))
+    notes((*found.cautions, *together((found.titles[name], notes_of(found.document(name))) for name in names)))
     if (over_seeds or intervals) and way != "runs":
         names = [group[0] for group in found.of_one_point()]
     if intervals and len(names) < 2:
-        msg = f"compare: --intervals are of differences; {len(names)} point was given, and at least 2 are allowed"
+        points = f"{counted(len(names), 'point')} {agreed(len(names), 'was')}"
+        msg = f"compare: --intervals are of differences; {points} given, and at least 2 are allowed"
         raise CoflashError(msg)
     shown = [named(name) for name in measures or ()]
     if intervals:

@@ -15,10 +15,10 @@ from coflash.cli.console import (
     check_effect,
     check_json,
     errors,
-    jobs_apart,
     notes,
     output,
     say,
+    scenario_and_trace,
     scenario_with,
     write_json,
 )
@@ -41,7 +41,6 @@ Form = Literal["coflash", "fio-json", "fio-json+", "nvme-fdp"]
 def run(
     scenario: str,
     trace: list[str] | None = None,
-    fio: Path | None = None,
     read: list[str] | None = None,
     assignments: list[str] | None = None,
     scale: str | None = None,
@@ -59,7 +58,6 @@ def run(
     """Simulate a scenario and show its measures.
 
     Options:
-        fio: `--fio FILE` Run the jobs of this job file of fio (workload.fio), whatever its name.
         out: `--out -o DIR` Write the result to this folder or URL: JSON, TOML, Parquet.
         warm: `--warm FILE` Start from this warm device, which 'coflash warm' wrote.
         operations: `--operations FILE` Write each flash operation to this Parquet file.
@@ -70,9 +68,7 @@ def run(
         minutes: `--checkpoint MINUTES 0..1000000` Keep what the run has become every 10 minutes, or at this interval,
             and on Control-C, in a hidden file beside a local --out; the same command goes on from there. 0: never.
     """
-    if fio is None:
-        fio, trace = jobs_apart(trace)
-    chosen = scenario_with(scenario, assignments, read, fio, trace, scale)
+    chosen, trace = scenario_and_trace(scenario, assignments, read, trace, scale)
     workload = chosen.to_dict()["workload"]
     if not (trace or workload["trace"] or workload["like"]):
         check_effect({"--read": read}, "without a trace; --trace names one")

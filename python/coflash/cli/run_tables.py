@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from coflash.measures.measure import Measure
+from coflash.quantity import agreed
 from coflash.results.database import Results
 from coflash.results.database import results as results_in
 from coflash.results.why import between, explained, scheme_of
@@ -20,7 +21,7 @@ def keys_left_out(results: Results) -> str:
     """Name the keys without a column of their own in one line; empty if all have one."""
     parts = [
         f"{', '.join(others[:_KEYS_SHOWN])}{f' and {len(others) - _KEYS_SHOWN} more' if others[_KEYS_SHOWN:] else ''}"
-        f" {'differs' if len(others) == 1 else 'differ'} with {path}"
+        f" {agreed(len(others), 'differs')} with {path}"
         for path, others in {key.path: key.along for key in results.apart() if key.along}.items()
     ]
     return f"{'; '.join(parts)} (coflash compare shows all)" if parts else ""

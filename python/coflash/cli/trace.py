@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import typer
+
 from coflash import CoflashError
 from coflash import trace as traces
 from coflash.cli.console import check_effect, errors, noted, notes, output, say, show_json, show_table
@@ -76,17 +78,23 @@ def info(
 
 
 @app.command()
-def survey(table: Path, trace: list[str]) -> None:
+def survey(table: Path, trace: list[str], read: list[str] | None = None) -> None:
     """Describe many traces in one table: a row for each file; rows of files that are the same are kept.
+
+    Exit status 1 means that a file cannot be read.
 
     Options:
         table: `TABLE` The Parquet file to write.
         trace: `FILE|DIR...` The traces; a folder stands for all its files.
     """
-    rows_of = surveyed(trace, table)
-    bad = sum(map(bool, rows_of["error"]))
-    unread = f", {bad:,} of which cannot be read: see its column error" if bad else ""
-    say(f"{table}: {counted(len(rows_of), 'trace')}{unread}")
+    rows_of = surveyed(trace, table, trace_options(read))
+    same = int((rows_of["same_as"] != "").sum())
+    again = f", {same:,} with the requests of another: see its column same_as" if same else ""
+    say(f"{table}: {counted(len(rows_of), 'trace')}{again}")
+    if unread := [file for file, error in zip(rows_of["file"], rows_of["error"], strict=True) if error]:
+        problem = f"error: cannot be read, see the column error of {table}: {', '.join(unread)}"
+        errors().print(problem, style="red", soft_wrap=True)
+        raise typer.Exit(1)
 
 
 def _curves(

@@ -16,10 +16,11 @@ import numpy as np
 
 from coflash import charts, palette
 from coflash._core import CoflashError
-from coflash.charts import Axis, Chart, Look, Row
+from coflash.charts import Axis, Chart, Row
+from coflash.figures.why import by_cause
 from coflash.figures.why import draw as draw_why
 from coflash.measures.catalogue import is_number, measure, metric
-from coflash.measures.measure import WAF_HOST, Measure, causes
+from coflash.measures.measure import WAF_HOST, Measure
 from coflash.results.estimate import estimate
 from coflash.results.histogram import Histogram
 from coflash.results.result import Result, mixed_revisions
@@ -249,21 +250,11 @@ def _programs(subject: Subject, plan: Plan) -> tuple[Chart, str]:
     keys = [key for key in subject.varied if key.path != "seed"]
     keys.sort(key=lambda key: key == plan.by)
     labels = subject.labelled((runs[0] for runs in shown), keys)
-    names = causes(subject.results[run].metrics for runs in shown for run in runs)
-    pages = {
-        label: {
-            name: float(np.mean([_pages(subject.results[run], cause) for run in runs])) for cause, name in names.items()
-        }
-        for label, runs in zip(labels, shown, strict=True)
-    }
-    styles = {
-        name: Look(palette.CAUSES[cause]) for cause, name in names.items() if any(p[name] for p in pages.values())
-    }
-    parts = {label: {name: of[name] for name in styles} for label, of in pages.items()}
+    groups = {label: [subject.results[run] for run in runs] for label, runs in zip(labels, shown, strict=True)}
     counts = sorted({len(runs) for runs in shown})
     means = f"Means over {'–'.join(map(str, counts))} seeds." if counts[-1] > 1 else ""
     left_out = f"{len(shown)} of {whole} points, evenly spread; the others are left out." if len(shown) < whole else ""
-    chart = charts.bars(charts.stacked(parts), Axis("flash programs", "pages"), styles=styles)
+    chart = by_cause(groups, Axis("flash programs", "pages"))
     return chart, _captioned(subject, *filter(None, (means, left_out)))
 
 
@@ -292,7 +283,3 @@ def typical(subject: Subject, plan: Plan) -> list[int]:
     places = sorted({place[0] for place in whole_groups})
     middle = places[len(places) // 2]
     return next(runs for place, runs in sorted(whole_groups.items()) if place[0] == middle)[:_LINES_MAX]
-
-
-def _pages(result: Result, cause: str) -> int:
-    return int(result.metrics.programs_pages.get(cause, 0))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -46,20 +47,37 @@ def draw(
     """
     seeds = max(map(len, variants.values()))
     inches = (COLUMN_INCHES, 1.0 + _ROW_INCHES * max(len(variants), sum(len(why.shares) + 2 for why in whys)))
-    names = causes(run.metrics for runs in variants.values() for run in runs)
-    pages = {
-        variant: {name: float(np.mean([_per_write(run, cause) for run in runs])) for cause, name in names.items()}
-        for variant, runs in variants.items()
-    }
-    styles = {name: Look(palette.CAUSES[cause]) for cause, name in names.items() if any(pages[v][name] for v in pages)}
     rules = [] if fewest is None else [(fewest, f"lower bound: {show(fewest, WAF_HOST.unit)}")]
-    label = "flash programs per page that the host writes"
-    shown = {variant: {name: each[name] for name in styles} for variant, each in pages.items()}
-    charts = [bars(stacked(shown), Axis(label), styles=styles, rules=rules, inches=inches)]
+    axis = Axis("flash programs per page that the host writes")
+    charts = [by_cause(variants, axis, lambda run: max(1, run.metrics.host_writes_pages), rules=rules, inches=inches)]
     if whys:
         charts.append(_waterfall(explained, whys, bound, inches))
     means = [f"Means over {seeds} seeds; bars: 95% confidence."] * (seeds > 1)
     return picture(charts, form, caption=" ".join([caption, *means, *[_SHARES] * bool(whys)]).strip())
+
+
+def by_cause(
+    groups: Mapping[str, Sequence[Result]], axis: Axis, whole: Callable[[Result], float] = lambda _: 1, **more: Any
+) -> Chart:
+    """Return bars of flash programs by cause, the mean over the runs of each group, as shares of a whole.
+
+    Args:
+        groups: The runs, by the name of their bar.
+        axis: The axis of the bars.
+        whole: What programs are divided by.
+        more: What the chart takes as well.
+    """
+    names = causes(run.metrics for runs in groups.values() for run in runs)
+    means = {
+        group: {
+            name: float(np.mean([run.metrics.programs_pages.get(cause, 0) / whole(run) for run in runs]))
+            for cause, name in names.items()
+        }
+        for group, runs in groups.items()
+    }
+    styles = {name: Look(palette.CAUSES[c]) for c, name in names.items() if any(of[name] for of in means.values())}
+    shown = {group: {name: of[name] for name in styles} for group, of in means.items()}
+    return bars(stacked(shown), axis, styles=styles, **more)
 
 
 def _waterfall(explained: Measure, whys: Sequence[Why], bound: float | None, inches: tuple[float, float]) -> Chart:
@@ -84,7 +102,3 @@ def _rows(why: Why, explained: Measure) -> Iterator[Row]:
         spread = {"low": low, "high": high} if half else {}
         end = max(begin, begin + by, high)
         yield {"row": name, "from": begin, "to": begin + by, "name": kind, "text": text, "end": end, **spread}
-
-
-def _per_write(run: Result, cause: str) -> float:
-    return float(run.metrics.programs_pages.get(cause, 0)) / max(1, run.metrics.host_writes_pages)

@@ -32,13 +32,12 @@ def is_known(text: str) -> bool:
     return "femu" in text.lower() and bool(_KNOWN & {name for name, _ in _OPTION.findall(text)})
 
 
-def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
+def read(texts: Mapping[Path, str], _: str | None) -> Imported:
     """Read the options of a script.
 
     Raises:
         CoflashError: The drive is of another kind, or a value cannot be used.
     """
-    del profile
     file, text = next(iter(texts.items()))
     options, remarks = _options(text)
     given = Parameters(str(file), options)

@@ -158,11 +158,8 @@ class Parameters:
             if kind == "fixed" or (default == "?" and name not in self):
                 continue
             usual = None if default in "-?" else float(default)
-            found = (
-                self.number(name, usual)
-                if kind not in ("count", "whole", "bytes")
-                else self.whole(name, usual, least=kind != "whole")
-            )
+            is_whole = kind in ("count", "whole", "bytes")
+            found = self.whole(name, usual, least=kind != "whole") if is_whole else self.number(name, usual)
             if found or default != "?":
                 values[key] = _WRITTEN[kind](found)
         return values

@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from arro3 import core
 
 
+_TITLE_MAX = 80
+"""The longest title of a run in a note."""
 _NOT_OF_A_POINT = ("seed", *LABELS)
 """The keys in which the runs of one point may differ."""
 _HASH = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{8}$")
@@ -68,8 +70,8 @@ class Results:
 
     The table has a row for each run and these columns: `run`, its name; `coflash`, the version; `revision`, that of
     results; `scenario_hash`; `inputs`, the digests of its trace; every key of the scenario; every measure, by its
-    dotted path; what a section takes for granted (`assumed.endurance`); and the speed of the simulator
-    (`simulator.…`). Values that a run does not have are null.
+    dotted path; what a section takes for granted (`assumed.endurance`); the speed of the simulator (`simulator.…`);
+    and `notes`, one after the other. Values that a run does not have are null.
 
     Attributes:
         place: The folder or URL.
@@ -172,6 +174,20 @@ class Results:
         found = labels((places[run] for run in runs), keys)
         return [label or names[run] for run, label in zip(runs, found, strict=True)]
 
+    @cached_property
+    def titles(self) -> dict[str, str]:
+        """What notes call each run: its volume or system, and the values that vary beside; else the end of its name."""
+        systems, short = [str(one["scenario"].get("name", "")) for one in self._documents.values()], self.shortened()
+        # A key that has one value for each system says nothing beside its name.
+        keys = [key for key in self.apart() if len({*zip(systems, key.codes, strict=True)}) > len({*systems})]
+        names = systems if len({*systems}) > 1 else [""] * len(self)
+        said = [" · ".join(filter(None, each)) for each in zip(names, labels(range(len(self)), keys), strict=True)]
+        uses = Counter(title for title in said if len(title) <= _TITLE_MAX)
+        return {
+            run: title if uses[title] == 1 else f"{title} {short[run]}" if uses[title] else short[run]
+            for run, title in zip(self, said, strict=True)
+        }
+
     def shortened(self) -> dict[str, str]:
         """Shorten the names for a table: the last parts of a path, the first digits of a hash, that no other has."""
         parts = {name: _HASH.sub(r"\1", name).split("/") for name in self}
@@ -191,7 +207,8 @@ class Results:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Notes on the runs, each once: cautions, and assumptions about the workloads."""
-        return (*self.cautions, *together((name, notes_of(one)) for name, one in self._documents.items()))
+        notes = map(notes_of, self._documents.values())
+        return (*self.cautions, *together(zip(self.titles.values(), notes, strict=True)))
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -209,7 +226,7 @@ class Results:
 
     def assumed(self, measures: Iterable[Measure]) -> list[str]:
         """State what some measures take for granted in these runs, each fact once."""
-        return assumed(measures, self._documents.items())
+        return assumed(measures, zip(self.titles.values(), self._documents.values(), strict=True))
 
     def applying(self, measures: Iterable[Measure]) -> list[Measure]:
         """Choose the measures with anything to show in any run."""
@@ -243,6 +260,7 @@ class Results:
                 **self._metrics[name].flat(),
                 **{f"assumed.{section}": text for section, text in texts_of(document).items()},
                 **{f"simulator.{name}": value for name, value in document["simulator"].items()},
+                "notes": " ".join(notes_of(document)) or None,
             }
             for name, document in self._documents.items()
         ]
@@ -284,7 +302,8 @@ class Results:
 
         The tables are `runs`, and `series`, `histograms` and `erase_counts`, which have a row for each window, bucket
         or block of each run, and the run's name in the column `run`. Quote names with dots: `"response.p99"`.
-        Sizes, times and shares are texts; `number("cache.size")` is one as a number of bytes, nanoseconds or percent.
+        The columns of runs are those of `to_polars`: a size is `"cache.size_bytes"`. `"cache.size"` is the text of the
+        scenario, and `number("cache.size")` that text as a number of bytes, nanoseconds or percent.
 
         Raises:
             CoflashError: The query is wrong.
@@ -322,14 +341,14 @@ class Results:
                 raise CoflashError(msg) from error
 
     def _table_for(self, query: str) -> core.Table:
-        """Return the table of the runs, with one more column for each short name in quotes, such as "response.p99"."""
-        runs = self.table(text=True)
+        """Return the table of the runs, and a column for each other name in quotes: a text, or a short one, "waf"."""
+        runs, texts = self.table(), self.table(text=True)
         for name in set(re.findall(r'"([^"]+)"', query)) - set(runs.column_names):
             path = called(name, self._keys())
             with suppress(CoflashError):
                 path = path or metric(name)
-            if path in runs.column_names:
-                runs = runs.append_column(name, runs[path])
+            if path in texts.column_names:
+                runs = runs.append_column(name, texts[path])
         return runs
 
     def _view(self, connection: duckdb.DuckDBPyConnection, table: str, file: str) -> None:

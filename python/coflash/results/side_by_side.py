@@ -9,7 +9,7 @@ from coflash._core import CoflashError
 from coflash.measures.catalogue import named
 from coflash.measures.measure import HEADLINE, OVERALL, WAF_HOST, applying
 from coflash.measures.sections import sections
-from coflash.quantity import change, counted
+from coflash.quantity import agreed, change, counted
 from coflash.results.result import Result, mixed_revisions
 from coflash.results.subject import Subject
 from coflash.results.tables import beside_table
@@ -75,6 +75,6 @@ def compare(*runs: Result | str | os.PathLike[str]) -> SideBySide:
         CoflashError: Fewer than two are given, or a folder holds no result.
     """
     if len(runs) < 2:
-        msg = f"compare: {len(runs)} {'run was' if len(runs) == 1 else 'runs were'} given; two or more are allowed"
+        msg = f"compare: {counted(len(runs), 'run')} {agreed(len(runs), 'was')} given; two or more are allowed"
         raise CoflashError(msg)
     return SideBySide(tuple(run if isinstance(run, Result) else Result.load(os.fspath(run)) for run in runs))

@@ -22,7 +22,7 @@ from coflash.sweep.answers import BEFORE_DISKS, DEVICE, TIER, Answer
 from coflash.sweep.design import Assignment
 from coflash.sweep.engine import On
 from coflash.sweep.finding import Kept, say, say_limits
-from coflash.sweep.memory import flash_bytes, page_bytes
+from coflash.sweep.memory import flash_pages
 from coflash.sweep.question import Question, folder_for
 from coflash.text_table import TextTable
 from coflash.trace import Paths, info, paths
@@ -464,12 +464,11 @@ def left_of(scenario: Scenario, live: float, sole: float) -> float | None:
     from coflash import analytic  # needs numpy
 
     values = scenario.to_dict()
-    flash, block = values["flash"], values["flash"]["pages_per_block"]
-    dies = flash["channels"] * flash["chips_per_channel"] * flash["dies_per_chip"]
-    planes = dies * flash["planes_per_die"]
+    dies, block = scenario.core.sizes()[0], values["flash"]["pages_per_block"]
+    planes = dies * values["flash"]["planes_per_die"]
     pools = {"plane": planes, "die": dies, "device": 1}[values["ftl"].get("pools", "plane")]
     unit = block * (planes if pools == 1 else 1)
-    physical = round(flash_bytes(scenario) / page_bytes(scenario))
+    physical = flash_pages(scenario)
     number, kind = parsed(values["gc"]["low_mark"]) or (0.0, "")
     free = math.floor(number * physical / unit / pools) if kind == "share" else number
     try:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from concurrent.futures import Future
+from collections.abc import Collection, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from coflash._core import CoflashError
@@ -52,7 +51,6 @@ def work(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch, *, ahe
     """
     at_once = engine.slots if ahead else engine.workers
     under_way: dict[Future[Ran], Job] = {}
-    ended: SimpleQueue[Future[Ran]] = SimpleQueue()
     memory = _Memory(engine)
     able = _able(jobs, engine, store, watch)
     held: Job | None = None  # requested, but there is no room for it yet
@@ -69,13 +67,15 @@ def work(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch, *, ahe
                 else:
                     memory.take(job)
                     new.append(job)
-            for future, job in zip(engine.submit(new) if new else (), new, strict=True):
-                under_way[future] = job
-                future.add_done_callback(ended.put)
+            under_way |= zip(engine.submit(new), new, strict=True) if new else ()
             if not under_way:
                 return
             watch.under_way(min(len(under_way), engine.workers))
-            for future in _all(ended):
+            ended: Collection[Future[Ran]] = ()
+            while not ended:
+                # A signal that comes just before a wait does not end it, but is seen after it.
+                ended, _ = wait(under_way, _LOOK_S, FIRST_COMPLETED)
+            for future in [future for future in under_way if future in ended]:
                 job = under_way.pop(future)
                 memory.give_back(job)
                 yield _settled(job, future, store, watch)
@@ -124,19 +124,6 @@ class _Memory:
     def _more(self, job: Job) -> int:
         is_there = self._engine.shares_memory and self._devices[job.sharing] > 0
         return job.needed_bytes + (0 if is_there else job.shared_bytes)
-
-
-def _all(ended: SimpleQueue[Future[Ran]]) -> Iterator[Future[Ran]]:
-    """Wait for a run, and yield all that have ended by then."""
-    first = None
-    while first is None:
-        # A signal that comes just before a wait does not end it, but is seen after it.
-        with suppress(Empty):
-            first = ended.get(timeout=_LOOK_S)
-    yield first
-    with suppress(Empty):
-        while True:
-            yield ended.get_nowait()
 
 
 def _settled(job: Job, future: Future[Ran], store: Store, watch: Watch) -> Outcome:

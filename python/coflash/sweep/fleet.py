@@ -93,8 +93,8 @@ class Fleet(Finding, Tabular):
 
     @property
     def count(self) -> str:
-        """The number of volumes with a device, and with those that cannot be read: 298 of 300 volumes."""
-        every = len(self.volumes) + len(self.unread)
+        """The number of volumes with a device, and of all, those that cannot be read included: 298 of 300 volumes."""
+        every = len(self.volumes) + len(self.left_out) + len(self.unread)
         some = "" if every == len(self.volumes) else f"{len(self.volumes):,} of "
         return some + counted(every, "volume")
 
@@ -210,9 +210,12 @@ class Fleet(Finding, Tabular):
         for design, programs in zip(self.designs, self._programs, strict=True):
             if idle := [one for one in self.volumes if programs.get(one.name) == 0]:
                 said.append(say("idle", design=name_of(design), **some(idle)))
-        assumed = Counter(remark for one in self.volumes for remark in one.remarks)
-        every = counted(len(self.volumes), "volume")
-        return [*said, *(f"{remark} ({count} of {every})" for remark, count in assumed.items())]
+        every, first = (*self.volumes, *self.left_out), dict[str, str]()
+        twins = [one for one in self.volumes if first.setdefault(one.sha256, one.name) != one.name]
+        said += [say("twins", **some(twins), first=first[twins[0].sha256])] if twins else []
+        assumed = Counter(remark for one in every for remark in one.remarks)
+        of = counted(len(every), "volume")
+        return [*said, *(f"{remark} ({count} of {of})" for remark, count in assumed.items())]
 
     @property
     def lost(self) -> tuple[Failure, ...]:

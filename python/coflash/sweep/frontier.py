@@ -31,7 +31,7 @@ class Frontier:
     columns: Sequence[int]
     """The second sizes that are looked into in any case."""
     cost: Callable[[Pair], float]
-    """The cost of a pair, which grows with both."""
+    """The cost of a pair, which grows with both; infinite from where a pair is not allowed."""
     are_enough: Callable[[Sequence[Pair]], Sequence[bool]]
     """Find out which pairs are enough."""
     close: float
@@ -52,14 +52,24 @@ class Frontier:
 
     def search(self) -> None:
         """Find the cheapest pair, as closely as is asked for; a second time with more pairs it goes on."""
-        if self.best < math.inf or self.probe([(self.firsts - 1, self.seconds - 1)]):
+        columns = self.columns
+        if self.best == math.inf and not self.probe(self.largest(columns)):
+            columns = range(self.seconds)  # of the allowed pairs those that are enough may be between the columns
+            self.probe(self.largest(columns))
+        if self.best < math.inf:
             self._halve(self.columns[len(self.columns) // 2 :][:1], self.close)
-            self._halve(self.columns, self.close)
+            self._halve(columns, self.close)
             while columns := self._between():
                 self._halve(columns, self.close)
-        if self.best == math.inf:
+        else:
             firsts = dict.fromkeys((self.firsts - 1) * at // _GRID for at in range(_GRID + 1))
-            self.probe([(first, second) for first in firsts for second in self.columns[:: len(self.columns) // 2 or 1]])
+            grid = [(first, second) for first in firsts for second in self.columns[:: len(self.columns) // 2 or 1]]
+            self.probe([pair for pair in grid if self.cost(pair) < math.inf])
+
+    def largest(self, columns: Iterable[int]) -> list[Pair]:
+        """Return the allowed pairs of some columns with the most of both: the largest one alone, if it is allowed."""
+        ends = [(self.dearest(at, 0), at) for at in columns]
+        return [end for end, after in pairwise([*ends, (-1, self.seconds)]) if after[0] < end[0]]
 
     def refine(self, most: float) -> None:
         """Go on up to a number of pairs, then find the least first size beside the second one of the best pair."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from coflash._core import CoflashError
@@ -23,6 +23,7 @@ from coflash.sweep.memory import flash_bytes
 MARGIN = re.compile(r"\s*margin\s*[>=]+\s*(\d[\d.]*)\s*%?\s*")
 CAPACITY = re.compile(r"\s*capacity\s*[>=]+\s*(.+?)\s*")
 """Goals that are no bounds of a run: what the others are held under, and what the drive exports."""
+_EXAMPLES = {MARGIN: "margin>20%", CAPACITY: "capacity>15.36TB"}
 _CONDITION = re.compile(r"\s*([\w.]+)\s*(<=|>=|<|>)\s*(.+?)\s*")
 _PLUS = re.compile(r"\+(?=\s*[A-Za-z])")
 _TERM = re.compile(r"\s*([A-Za-z][\w.]*)\s*\*\s*(\d[\d.]*(?:e-?\d+)?)\s*(?:\$\s*/\s*([A-Za-z]+))?\s*")
@@ -30,6 +31,12 @@ _WRITTEN = ("endurance.tbw_bytes", "endurance.drive_writes_per_day")
 FLASH = "flash.size"
 """The number that is no key: the size of all flash, spare space included."""
 COST = "cost"
+_ALLOWED: Mapping[Unit, str] = {
+    "ns": "a time such as 5ms",
+    "bytes": "a size such as 64MiB",
+    "share": "a share such as 90% or 0.9",
+}
+"""What a bound may be, by the unit of its measure."""
 _GIB = 2.0**30
 
 Value = Callable[[Sequence[Metrics], Scenario], float | None]
@@ -169,6 +176,13 @@ class Condition:
     value: Value = field(repr=False)
     measure: Measure = field(repr=False)
     """Its label and its unit."""
+    is_known_before: bool = False
+    """Whether the scenario alone gives the number."""
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether a larger device never meets it, as a bound of the cost or of the cache."""
+        return self.is_known_before and self.sign > 0
 
     def excess(self, value: float | None, *, is_worn: bool = True) -> float:
         """Return the violation of the bound by a value, as a share of the bound; at most 0 if it is within.
@@ -187,6 +201,10 @@ class Condition:
 def apart(texts: Sequence[str], what: re.Pattern[str]) -> tuple[list[str], str]:
     """Return the other goals, and the value of the last one that is this; empty without one."""
     found = {text: what.fullmatch(text) for text in texts}
+    example = _EXAMPLES[what]
+    name = example.partition(">")[0]
+    if wrong := next((text for text, one in found.items() if not one and text.strip().startswith(name)), ""):
+        raise CoflashError(f"goal {wrong!r}: {example} is allowed")
     return [text for text, one in found.items() if not one], ["", *(one[1] for one in found.values() if one)][-1]
 
 
@@ -202,18 +220,18 @@ def condition(text: str, cost: str | None = None, margin: float = 0.0) -> Condit
     name, sign, given = found.groups()
     of = number(f"{COST} {cost}" if name == COST and cost is not None else name)
     measure = of.measure if of.measure.label != "cost ($)" else replace(of.measure, path=COST)
-    value = number_in(given)
-    if value is None or value[1] not in ("", measure.unit):
-        unit = f"a number with a unit of {measure.unit}" if measure.unit in ("ns", "bytes") else "a number"
-        raise CoflashError(f"bound {text!r}: {given!r} was given; for {short(measure.path)} {unit} is allowed")
-    if not value[1] and measure.unit in ("ns", "bytes"):
-        example = given + ("ms" if measure.unit == "ns" else "MiB")
-        raise CoflashError(f"bound {text!r}: the unit of {given} is missing, such as {example}")
     called = short(measure.path) if not of.is_known_before else measure.path
+    value = number_in(given)
+    needs_unit = {"ns": 0.0, "bytes": 0.0, "share": 1.0}.get(measure.unit, math.inf)
+    is_bare = value is not None and not value[1] and value[0] > needs_unit
+    if value is None or value[1] not in ("", measure.unit) or is_bare:
+        why, allowed = ": its unit is missing" if is_bare else "", _ALLOWED.get(measure.unit, "a number such as 2.5")
+        raise CoflashError(f"bound {text!r}: {given!r} was given{why}; for {called} {allowed} is allowed")
     worse, other = ("more", ">") if "<" in sign else ("less", "<")
     if not of.is_known_before and measure.better == worse:
         raise CoflashError(f"bound {text!r}: of {called} {worse} is better; {called}{other}{given} is allowed")
     if not math.isfinite(value[0]):
         raise CoflashError(f"bound {text!r}: a finite number is allowed, such as {called}{sign[0]}2.5")
     bound = value[0] * (1 + margin * (measure.path in _WRITTEN))
-    return Condition(f"{called}{sign[0]}{given}", 1 if "<" in sign else -1, bound, of.value, measure)
+    way = 1 if "<" in sign else -1
+    return Condition(f"{called}{sign[0]}{given}", way, bound, of.value, measure, of.is_known_before)

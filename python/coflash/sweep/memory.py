@@ -30,7 +30,12 @@ def needed_bytes(scenario: Scenario) -> tuple[int, int]:
 
 def flash_bytes(scenario: Scenario) -> int:
     """Return the size of all flash, spare space included."""
-    return _size(scenario.to_dict()["flash"])[0] * page_bytes(scenario)
+    return flash_pages(scenario) * page_bytes(scenario)
+
+
+def flash_pages(scenario: Scenario) -> int:
+    """Return the pages of all flash."""
+    return _size(scenario.to_dict()["flash"])[0]
 
 
 def page_bytes(scenario: Scenario) -> int:

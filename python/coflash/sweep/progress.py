@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
-from coflash.quantity import counted
+from coflash.quantity import agreed, counted
 from coflash.results.store import Failure
 from coflash.sweep.finding import say
 from coflash.sweep.plan import Pace, Point, Ran, alike
@@ -84,14 +84,14 @@ class Watch:
         self.from_before += runs
         self._pace.runs -= runs
         if runs and not self._console.is_terminal:
-            self.say(say("there", count=runs, runs=self.runs))
+            self.say(say("there", count=runs, runs=self.runs, verb=agreed(runs, "is")))
         self._show()
 
     def outdated(self, runs: int) -> None:
         """Count and report runs that an earlier revision of results left."""
         self.redone = runs
         if runs:
-            verb = "is" if runs == 1 else "are"
+            verb = agreed(runs, "is")
             self.say(f"{runs} of these runs {verb} there from an earlier revision of results, and {verb} done anew")
 
     def under_way(self, runs: int) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import accumulate, repeat, takewhile
@@ -291,7 +290,8 @@ class _Sizer:
             search.search()
             winner, best = (search, search.best) if search.best < best else (winner, best)
         if not self.tried:
-            raise CoflashError(f"size: no device could be made for this trace: {self.problem}")
+            limits = " and ".join(goal.text for goal in self.goals if goal.is_limit)
+            raise CoflashError(say("no device at all", reason=self.problem or say("none so small", limits=limits)))
         if winner := self._under_another(search) or winner:
             winner.refine(_PAIRS)
         parts, left = [say("bisected")], winner.left if winner else 0.0
@@ -307,7 +307,7 @@ class _Sizer:
 
     def _under_another(self, search: Frontier) -> Frontier | None:
         """Try other choices on a device that is somewhat cheaper; return the search under the one that does best."""
-        pair = (len(self.sizes) - 1, len(self.spares) - 1)
+        pair = next(reversed(search.largest(self.columns)), (0, 0))
         if self.others and search.best < math.inf:
             cheapest = min((one for one in self.tried.values() if one.is_met), key=lambda one: one.cost)
             column = self.spares.index(cheapest.spare)
@@ -338,11 +338,15 @@ class _Sizer:
 
     @cache  # noqa: B019 - of one search
     def _priced(self, rest: Assignment, pair: Pair) -> float:
-        """Return the cost of a device; infinite if it cannot be made."""
-        with suppress(CoflashError):
-            cache, others = self._place(pair, rest)
-            return self.cost.value((), self.base.set([(self.cache, cache), *others])) or 0.0
-        return math.inf
+        """Return the cost of a device; infinite if it cannot be made, or is beyond a limit."""
+        cache, others = self._place(pair, rest)
+        try:
+            scenario = self.base.set([(self.cache, cache), *others])
+            is_beyond = any(goal.excess(goal.value((), scenario)) > 0 for goal in self.goals if goal.is_limit)
+            return math.inf if is_beyond else self.cost.value((), scenario) or 0.0
+        except CoflashError as error:
+            self.problem = self.problem or str(error)
+            return math.inf
 
     def _other_choices(self) -> list[Assignment]:
         """Return the other schemes, orders of eviction included, of a device that may have a cache."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from coflash._core import REVISION, CoflashError
 from coflash.keys import check_key
 from coflash.measures.metrics import Metrics
-from coflash.quantity import counted
+from coflash.quantity import agreed, counted
 from coflash.results.database import results
 from coflash.results.estimate import Estimate, show_estimate
 from coflash.results.store import Store
@@ -139,7 +139,7 @@ class Tuning(Kept):
         for place, bound in enumerate(self.bounds):
             broken = [trial.excess[place] for trial in self.trials if trial.excess[place] > 0]
             ends = say("by", least=min(broken), most=max(broken)) if broken else ""
-            parts.append(say("break", count=len(broken), goal=bound.text, by=ends))
+            parts.append(say("break", count=len(broken), verb=agreed(len(broken), "breaks"), goal=bound.text, by=ends))
         sets = " ".join(f"--set {key}={value}" for key, value in self.best.values.items())
         return "; ".join(parts), say("best" if self.best.is_allowed else "closest", sets=sets)
 

@@ -46,12 +46,12 @@ SIMULATED_PAGES = 131_072
 """The default for the largest number of pages simulated in miniature caches."""
 WORKLOADS = ("workload.synthetic.generator", "workload.preset")
 """The families of policies whose members are workloads."""
-_NO_OPTIONS: Options = {}
+NO_OPTIONS: Options = {}
 
 
 def info(
     trace: Paths,
-    options: Options = _NO_OPTIONS,
+    options: Options = NO_OPTIONS,
     progress: Progress | None = None,
     *,
     page: str = "4KiB",
@@ -91,7 +91,7 @@ def info(
 def miss_ratio_curves(
     trace: Paths,
     policies: Iterable[str] = ("lru", "sieve", "s3-fifo"),
-    options: Options = _NO_OPTIONS,
+    options: Options = NO_OPTIONS,
     progress: Progress | None = None,
     *,
     sizes: Iterable[str | int] = (),
@@ -132,7 +132,7 @@ def miss_ratio_curves(
 
 
 def miss_ratio(
-    trace: Paths, policy: str, size: str | int, options: Options = _NO_OPTIONS, *, page: str = "4KiB"
+    trace: Paths, policy: str, size: str | int, options: Options = NO_OPTIONS, *, page: str = "4KiB"
 ) -> float:
     """Return the exact miss ratio of one plain cache: all pages are simulated.
 
@@ -167,7 +167,7 @@ def cache_hits(keys: ArrayLike, policy: str, slots: int) -> NDArray[np.bool_]:
     return _core.cache_hits(pages.astype(np.uint32).ravel(), policy, slots)
 
 
-def head(trace: Paths, count: int = 10, options: Options = _NO_OPTIONS) -> Table:
+def head(trace: Paths, count: int = 10, options: Options = NO_OPTIONS) -> Table:
     """Return the first requests of a trace: `time_ns`, `op`, `offset_bytes`, `length_bytes`.
 
     If any has a placement hint there is a column `placement`, NaN for a request without one.
@@ -187,7 +187,7 @@ def convert(
     trace: Paths,
     out: Path,
     format: str | None = None,
-    options: Options = _NO_OPTIONS,
+    options: Options = NO_OPTIONS,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Write a trace in another format.
@@ -220,7 +220,7 @@ def slice(  # noqa: A001 - the word of the field
     skip: int | None = None,
     count: int | None = None,
     format: str | None = None,
-    options: Options = _NO_OPTIONS,
+    options: Options = NO_OPTIONS,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Write a part of a trace, its first request at time zero; see [`convert`][coflash.trace.convert] for the rest.
@@ -256,7 +256,7 @@ def merge(
     out: Path,
     offsets: Iterable[str] | None = None,
     format: str | None = None,
-    options: Options = _NO_OPTIONS,
+    options: Options = NO_OPTIONS,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Merge several traces by time; see [`convert`][coflash.trace.convert] for the rest.
@@ -283,7 +283,7 @@ def remap(
     page: str = "4KiB",
     size: str | None = None,
     format: str | None = None,
-    options: Options = _NO_OPTIONS,
+    options: Options = NO_OPTIONS,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Write a trace with its addresses remapped, page by page; see [`convert`][coflash.trace.convert] for the rest.
@@ -357,7 +357,7 @@ def like(
     seed: int = 0,
     page: str = "4KiB",
     format: str | None = None,
-    options: Options = _NO_OPTIONS,
+    options: Options = NO_OPTIONS,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Fit a generated workload to a trace, and measure both the same way.

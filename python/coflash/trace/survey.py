@@ -14,19 +14,21 @@ from coflash.files import remote
 from coflash.files.atomic_write import check_file, new_file
 from coflash.files.kept import fetched
 from coflash.files.kinds import TABLE
+from coflash.scenario import Scenario
 from coflash.table import Table, table_of
 from coflash.table_files import write_parquet
-from coflash.trace import Options, Paths, info, paths
+from coflash.trace import NO_OPTIONS, Options, Paths, info, paths
 
-_NO_OPTIONS: Options = {}
 _EACH = 100
 """The rows after which the table is written."""
+_OF_A_FILE = frozenset({"file", "bytes", "modified_ns", "read", "error", "formats", "remarks", "same_as"})
+"""The columns in which two files with the same requests may differ."""
 
 
 def survey(
     traces: Paths,
     file: str | os.PathLike[str],
-    options: Options = _NO_OPTIONS,
+    options: Options = NO_OPTIONS,
     workers: int | None = None,
     *,
     page: str = "4KiB",
@@ -34,9 +36,10 @@ def survey(
 ) -> Table:
     """Describe each file of many, side by side, and write a row for each.
 
-    The columns are `file`, `bytes`, `modified_ns`, `read` (the options), `error` (empty, or why it cannot be read), and
-    the numbers of [`info`][coflash.trace.info] by their paths. Rows that the table has of files that are the same are
-    kept, so that an interrupted survey goes on.
+    The columns are `file`, `bytes`, `modified_ns`, `read` (the options), `error` (empty, or why it cannot be read),
+    `formats`, `remarks` (what was assumed, such as units), the numbers of [`info`][coflash.trace.info] by their paths,
+    and `same_as`: the first file whose numbers are all the same, so that no trace is counted twice. Rows that the table
+    has of files that are the same are kept, so that an interrupted survey goes on.
 
     Args:
         traces: Files, and folders, which stand for all their files.
@@ -47,7 +50,7 @@ def survey(
         sample: As of `info`.
 
     Raises:
-        CoflashError: There is no file, or the table cannot be written.
+        CoflashError: There is no file, an option is wrong, or the table cannot be written.
     """
     table, files = Path(file), [each for place in paths(traces) for each in _files(place)]
     if table.suffix.lower() != ".parquet":
@@ -55,16 +58,24 @@ def survey(
     check_file(table, TABLE, files)
     if not files:
         raise CoflashError("survey: no file was given; files and folders that have some are allowed")
+    Scenario.from_dict({}).with_({f"workload.trace_options.{key}": one for key, one in options.items()})
     how = {"page": page, "sample": sample}
     known = {str(row["file"]): row for row in _rows(table)}
-    rows: list[Mapping[str, Any]] = []
+    rows, first = list[Mapping[str, Any]](), dict[frozenset[Any], str]()
     with ThreadPoolExecutor(workers) as pool:
         for number, row in enumerate(pool.map(partial(_row, known, options, how), files), 1):
-            rows.append(row)
+            rows.append({**row, "same_as": _same_as(row, first)})
             if number % _EACH == 0 or number == len(files):
                 with new_file(table) as new:
                     write_parquet(table_of(rows), new)
     return table_of(rows)
+
+
+def _same_as(row: Mapping[str, Any], first: dict[frozenset[Any], str]) -> str:
+    """Return the first file with the numbers of a row; empty if that is its own."""
+    numbers = frozenset(one for one in row.items() if one[0] not in _OF_A_FILE)
+    found = row["file"] if row["error"] else first.setdefault(numbers, row["file"])
+    return "" if found == row["file"] else found
 
 
 def _files(place: str) -> Sequence[str]:
@@ -75,10 +86,12 @@ def _files(place: str) -> Sequence[str]:
 
 
 def _rows(table: Path) -> Iterator[Mapping[str, Any]]:
+    """Read the rows of an earlier survey, each without its gaps."""
     if table.is_file():
         columns = Table.read_parquet(table).to_dict()
-        for values in zip(*columns.values(), strict=True):
-            yield dict(zip(columns, values, strict=True))
+        for values in zip(*(column.tolist() for column in columns.values()), strict=True):
+            row = zip(columns, values, strict=True)
+            yield {name: value for name, value in row if value is not None and value == value}
 
 
 def _row(
@@ -95,6 +108,8 @@ def _row(
         about |= {"bytes": stat.st_size, "modified_ns": stat.st_mtime_ns}
         if (old := known.get(file)) and about.items() <= old.items():
             return old
-        return about | {"error": ""} | info(here, options, **how).numbers()
+        found = info(here, options, **how)
+        texts = {"error": "", "formats": ", ".join(found.formats), "remarks": "; ".join(found.remarks)}
+        return about | texts | found.numbers()
     except (CoflashError, OSError) as error:
         return about | {"error": str(error)}

@@ -21,12 +21,11 @@ from coflash.files import atomic_write, remote
 from coflash.files.digest import check_lasting, digest_of
 from coflash.files.kept import fetched
 from coflash.quantity import counted
-from coflash.trace import Options, Paths, Progress, info, paths, settings_of
+from coflash.trace import NO_OPTIONS, Options, Paths, Progress, info, paths, settings_of
 from coflash.trace.trace_info import TraceInfo
 
 DOCUMENT = "volumes.json"
 _PAGE = "4KiB"
-_NO_OPTIONS: Options = {}
 _Given = TypeVar("_Given", bound=Hashable)
 _Found = TypeVar("_Found")
 
@@ -51,7 +50,7 @@ class Volume:
     """Assumptions and omissions of its reader."""
 
 
-def described(name: str, file: str, options: Options = _NO_OPTIONS) -> Volume:
+def described(name: str, file: str, options: Options = NO_OPTIONS) -> Volume:
     """Describe a file as a volume.
 
     Raises:
@@ -84,7 +83,7 @@ def _touched(file: str, here: str, options: Options, page: str) -> tuple[TraceIn
 def split(
     trace: Paths,
     out: str | os.PathLike[str],
-    options: Options = _NO_OPTIONS,
+    options: Options = NO_OPTIONS,
     progress: Progress | None = None,
     workers: int | None = None,
 ) -> tuple[Volume, ...]:
@@ -249,7 +248,7 @@ def documents(files: Iterable[str]) -> dict[str, dict[str, Any] | None]:
 
 
 def of_files(
-    files: Mapping[str, dict[str, Any] | None], options: Options = _NO_OPTIONS
+    files: Mapping[str, dict[str, Any] | None], options: Options = NO_OPTIONS
 ) -> tuple[tuple[Volume, ...], dict[str, str]]:
     """Take each file as a volume, named after the file; a folder of volumes, which has a document, stands for its own.
 

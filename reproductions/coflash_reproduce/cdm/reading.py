@@ -7,7 +7,8 @@ import math
 from coflash import analytic
 from coflash._core import quantity
 from coflash.quantity import PPB
-from coflash_reproduce.paper import Run, flash_pages
+from coflash.sweep.memory import flash_pages
+from coflash_reproduce.paper import Run
 
 
 def closed_form(run: Run) -> float:
@@ -29,14 +30,6 @@ def closed_form(run: Run) -> float:
     alpha = (physical - (logical - footprint)) / footprint
     waf: float = analytic.greedy(alpha, data_pages) * flash["pages_per_block"] / data_pages
     return waf
-
-
-def in_the_long_run(run: Run) -> float:
-    """Return the write amplification over the second half of the simulated time."""
-    series = run.result().series()
-    late = slice(len(series) // 2, None)
-    programs = sum(int(series[column][late].sum()) for column in series.columns if column.startswith("programs_"))
-    return programs / int(series["host_writes_pages"][late].sum())
 
 
 def exported_bytes(run: Run) -> int:

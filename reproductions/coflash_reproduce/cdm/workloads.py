@@ -9,7 +9,8 @@ from typing import Any
 from coflash import trace
 from coflash.demo import find_trace
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Case, Experiment, flash_pages
+from coflash.sweep.memory import flash_pages
+from coflash_reproduce.paper import Case, Experiment
 
 GIB = 2**30
 CAPACITY_GIB, PLANES = 64, 64

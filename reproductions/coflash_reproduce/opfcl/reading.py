@@ -52,11 +52,6 @@ def hit_ratio(run: Run) -> float | None:
     return HITS.read(run.metrics)
 
 
-def late_ns(run: Run) -> float:
-    """Return the mean response of the second half of the simulated time."""
-    return run.late_ns
-
-
 def _times(run: Run) -> tuple[Numbers, Numbers, Numbers]:
     """Return the requests and the mean response of each interval, and whether a checkpoint is near.
 

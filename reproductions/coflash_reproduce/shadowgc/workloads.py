@@ -12,7 +12,8 @@ from coflash import trace
 from coflash._core import CoflashError
 from coflash.demo import find_trace
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Case, Experiment, flash_pages
+from coflash.sweep.memory import flash_pages
+from coflash_reproduce.paper import Case, Experiment
 
 PAGE_BYTES = 16 * 2**10
 TIB_MIB = 2**20

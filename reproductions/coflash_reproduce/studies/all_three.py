@@ -12,6 +12,7 @@ from coflash.results.why import shapley
 from coflash.scenario import Scenario
 from coflash.sweep.memory import flash_bytes
 from coflash_reproduce.declare import study
+from coflash_reproduce.opfcl import reading
 from coflash_reproduce.opfcl import workloads as opfcl
 from coflash_reproduce.paper import Case, Experiment, Run
 
@@ -156,11 +157,6 @@ def shapley_of(savings: list[float]) -> list[float]:
     return [*shapley(PARTS, lambda parts: savings[SETS.index(parts)]).values()]
 
 
-def late_ns(run: Run) -> float:
-    """Return the mean response in the second half of a run."""
-    return run.late_ns
-
-
 def late_erases(run: Run) -> float:
     """Return the erases in the second half of a run."""
     erases = run.result().series()["erases_blocks"]
@@ -169,9 +165,7 @@ def late_erases(run: Run) -> float:
 
 def caching(run: Run) -> float:
     """Return the share of the flash for caching at the end of a run."""
-    tier = run.document["metrics"]["hybrid"]
-    last = tier["sizes"][-1]
-    return float((last["read_limit_pages"] + last["write_limit_pages"]) / tier["flash_pages"])
+    return reading.caching(run)[-1]
 
 
 STUDY = study(globals())

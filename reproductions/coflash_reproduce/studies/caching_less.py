@@ -12,7 +12,7 @@ from coflash.costmodel import BOTH_EXAMPLE, READS_EXAMPLE, Costs, Demand
 from coflash.results.estimate import estimate
 from coflash.scenario import Scenario
 from coflash_reproduce.declare import study
-from coflash_reproduce.paper import Case, Experiment, Run
+from coflash_reproduce.paper import Case, Experiment
 
 TRANSFER_US = 3.4
 """4 KiB at 1.2 GB/s."""
@@ -149,11 +149,6 @@ def _workload(scale: Scale, demand: str, pages: int) -> dict[str, Any]:
     if demand == READS:
         return {"tenants": [tenant(1.2, 1.2, requests, 100)]}
     return {"tenants": [tenant(1.2, 1.2, requests // 5, 100), tenant(1.4, 2.2, requests * 4 // 5, 20)]}
-
-
-def late_ns(run: Run) -> float:
-    """Return the mean response in the second half of a run, when the cache is warm."""
-    return run.late_ns
 
 
 def costs_of(system: str) -> list[float]:

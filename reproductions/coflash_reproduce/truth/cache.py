@@ -11,15 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coflash.calibrate.fit import GOALS
 from coflash.calibrate.model import Device, waf_between
-from coflash.calibrate.pattern import PAGE_BYTES
+from coflash.calibrate.pattern import PAGE_BYTES, WRITE, requests_at
 from coflash.results.result import Result
 from coflash.runs.run import run
 from coflash.scenario import Scenario
-from coflash.table import Table
 from coflash_reproduce.data import csv_beside
 
 _LAST = 0.2
@@ -108,16 +106,10 @@ def predict_caches(spare: float) -> list[CachePrediction]:
 
 def _measured() -> list[CacheRun]:
     """Return the runs whose region is stated, without neighbours that write, too."""
+    rows, numbers = csv_beside(__file__, "drives/caches.csv"), ("passes", "whole", "last")
     return [
-        CacheRun(
-            row["trace"],
-            float(row["region"]),
-            row["fdp"] == "yes",
-            float(row["passes"]),
-            float(row["whole"]),
-            float(row["last"]),
-        )
-        for row in csv_beside(__file__, "drives/caches.csv")
+        CacheRun(row["trace"], float(row["region"]), row["fdp"] == "yes", *(float(row[name]) for name in numbers))
+        for row in rows
     ]
 
 
@@ -134,10 +126,5 @@ def _simulate(cache: CacheRun, spare: float, small: float) -> tuple[Result, int]
         shares = [f"{100 * region / pages:.6f}%", f"{100 - 100 * region / pages:.6f}%"]
         keys["ftl.placement"] = {"name": "fdp", "handles": 2, "isolation": "persistently", "shares": shares}
         keys["gc"] = {"victim": "greedy", "low_mark": 3}
-    requests: dict[str, NDArray[Any]] = {
-        "time_ns": np.arange(writes, dtype=np.uint64),
-        "op": np.ones(writes, np.uint8),
-        "offset": page.astype(np.uint64) * PAGE_BYTES,
-        "length": np.full(writes, PAGE_BYTES, np.uint64),
-    }
-    return run(Scenario.from_dict(keys), Table(requests)), pages
+    requests = requests_at(page.astype(np.uint64) * PAGE_BYTES, WRITE, PAGE_BYTES)
+    return run(Scenario.from_dict(keys), requests), pages

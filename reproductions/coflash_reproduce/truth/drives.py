@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from coflash.calibrate import Measured, Point, read_csv
-from coflash.calibrate.sheet import Link, Sheet
+from coflash.calibrate.sheet import Sheet
 from coflash_reproduce.data import toml_beside
 
 DRIVES = toml_beside(__file__, "drives/drives.toml")
@@ -22,9 +22,7 @@ def read_drives() -> tuple[Measured, ...]:
             Path(__file__).with_name("drives") / f"{file}.csv",
             drive.get("capacity_bytes"),
             drive["source"],
-            Sheet(Link.read(drive["link"]), drive["read_bytes_per_s"], drive["reads_per_s"])
-            if "link" in drive
-            else Sheet(),
+            Sheet.of(drive),
             name=drive["name"],
         )
         for file, drive in DRIVES.items()

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coflash import costmodel
 from coflash.analytic import d_choices, fifo, greedy
 from coflash.calibrate.model import PAGES_PER_BLOCK, Device, waf_between
-from coflash.calibrate.pattern import Pattern
+from coflash.calibrate.pattern import Pattern, requests_at
 from coflash.runs.run import run
 from coflash.scenario import Scenario
-from coflash.table import Table
 
 
 @dataclass(frozen=True)
@@ -119,11 +117,6 @@ def opfcl() -> list[Other]:
 def _disk_s(op: int, size: int) -> float:
     """Return the mean response time of requests at random places, each of which finds the disk idle."""
     places = np.random.default_rng(1).permutation(16 * 2**30 // size)[:_DISK_REQUESTS].astype(np.uint64)
-    requests: dict[str, NDArray[Any]] = {
-        "time_ns": np.arange(_DISK_REQUESTS, dtype=np.uint64) * 100_000_000,
-        "op": np.full(_DISK_REQUESTS, op, np.uint8),
-        "offset": places * size,
-        "length": np.full(_DISK_REQUESTS, size, np.uint64),
-    }
-    metrics = run(Scenario.load("opfcl-config1").with_({"workload.remap": "none"}), Table(requests)).metrics
+    requests = requests_at(places * size, op, size, apart_ns=100_000_000)
+    metrics = run(Scenario.load("opfcl-config1").with_({"workload.remap": "none"}), requests).metrics
     return (metrics.response_ns.all.mean or 0) / 1e9

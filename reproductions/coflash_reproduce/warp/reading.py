@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from coflash.sweep.memory import flash_pages as pages_of
 from coflash_reproduce.paper import Run
-from coflash_reproduce.paper import flash_pages as pages_of
 from coflash_reproduce.warp import workloads as its
 from coflash_reproduce.warp.streams import PAGES, SECOND, TIMES_LARGER, Numbers
 
@@ -88,11 +88,3 @@ def behind(run: Run) -> str:
     since = (written[begin:-1] - written[begin]) / np.maximum(starts[begin + 1 :] - starts[begin + 1], 1) * 1e3
     late = np.flatnonzero(since[1:] < 0.99 * asked_mb)
     return f"{written[begin + 1 + late[0]] / exported:.1f} fills" if len(late) else "never"
-
-
-def plateau(run: Run) -> float:
-    """Return the write amplification in the last quarter of a run."""
-    series = run.result().series()
-    late = slice(len(series) * 3 // 4, None)
-    programs = sum(series[name][late].sum() for name in series.columns if name.startswith("programs_"))
-    return float(programs / series["host_writes_pages"][late].sum())

@@ -125,7 +125,7 @@ impl TryFrom<Keys> for WorkloadConfig {
         if given.len() > 1 {
             return Err(format!(
                 "{} were given; one of them is allowed: leave out the others, or replace the whole table, as in \
-                 workload={{ preset = \"oltp-like\" }}; coflash run puts --trace FILE or --fio FILE in their place",
+                 workload={{ preset = \"oltp-like\" }}; coflash run puts --trace FILE in their place",
                 names.join(" and ")
             ));
         }

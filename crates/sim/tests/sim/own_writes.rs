@@ -2,7 +2,7 @@
 
 use crate::warm::run_from;
 use coflash_base::seed::{RngExt, Seed};
-use coflash_sim::{NoObserver, RunResult, Scenario, WarmDevice, run, warm};
+use coflash_sim::{NoObserver, RunResult, Scenario, TRACES, WarmDevice, run, warm};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -173,7 +173,7 @@ fn a_device_that_a_trace_wrote_serves_this_trace_alone() {
     let trace = Trace::new("file");
     let scenario = trace.replayed(&[("precondition.until_steady", "true")]);
     let file = trace.0.join("device.warm");
-    warm(&scenario, &mut NoObserver).expect("it warms up").save(&file).expect("a file");
+    warm(&scenario, TRACES, &mut NoObserver).expect("it warms up").save(&file).expect("a file");
     let device = WarmDevice::load(&file).expect("it reads back");
     let from = |device| run_from(device, &scenario, &mut NoObserver);
     assert_eq!(
@@ -264,7 +264,7 @@ fn a_workload_with_a_course_is_steady_where_its_passes_are_alike() {
         let told = notes(&of_steady);
         assert!(told.contains("As a whole it is steady: ") && !told.contains("not steady"), "{told}");
         // Warm devices and whole runs say the same.
-        let device = warm(&steady, &mut NoObserver).expect("it warms up");
+        let device = warm(&steady, TRACES, &mut NoObserver).expect("it warms up");
         let again = run_from(&device, &steady, &mut NoObserver).expect("it fits");
         assert_eq!(again.to_reproducible_json(), of_steady.to_reproducible_json());
     }

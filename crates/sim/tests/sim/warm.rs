@@ -2,7 +2,7 @@
 
 use coflash_ftl::VictimConfig;
 use coflash_sim::{
-    Cancelled, NoObserver, Observer, Phase, Records, RunError, RunResult, Scenario, WarmDevice, run,
+    Cancelled, NoObserver, Observer, Phase, Records, RunError, RunResult, Scenario, TRACES, WarmDevice, run,
     run_recorded, warm, warm_key,
 };
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ pub(crate) fn all_of(result: &RunResult) -> String {
 
 fn assert_same(scenario: &Scenario) {
     let cold = all_of(&run(scenario, &mut NoObserver).unwrap());
-    let device = warm(scenario, &mut NoObserver).unwrap();
+    let device = warm(scenario, TRACES, &mut NoObserver).unwrap();
     assert_eq!(device.key(), warm_key(scenario));
     let bytes = device.to_bytes();
     let kept = WarmDevice::from_bytes(&bytes).unwrap();
@@ -123,7 +123,7 @@ fn the_golden_scenarios() {
 
 #[test]
 fn one_device_serves_all_that_its_key_does() {
-    let device = warm(&small(&[]), &mut NoObserver).unwrap();
+    let device = warm(&small(&[]), TRACES, &mut NoObserver).unwrap();
     for assignments in [
         [("cache.size", "5%"), ("cooperation", "none")],
         [("cache.size", "2%"), ("cooperation", "cdm")],
@@ -161,7 +161,7 @@ fn filling_and_random_writes_are_one_course() {
         vec![("precondition.random_passes", "steady")],
     ] {
         let mut course = Course::default();
-        warm(&small(&[&[many], &*assignments].concat()), &mut course).unwrap();
+        warm(&small(&[&[many], &*assignments].concat()), TRACES, &mut course).unwrap();
         assert!(course.0.len() > 4 && course.0.is_sorted(), "{assignments:?}: {:?}", course.0);
         assert!(course.0.iter().all(|(share, _)| share.is_none_or(|share| share <= 1.0)));
     }

@@ -9,7 +9,6 @@ function runMenu(id, label, chosen, act) {
 
 /** @type {(place: HTMLElement) => void} */
 function buildCompare(place) {
-  if (runs.length < 2) return place.remove();
   const chosen = question ? pairs(question.key, question.from, question.to) : [];
   [pair.a, pair.b] = chosen[Math.floor(chosen.length / 2)] ?? [0, runs.length - 1];
   const swap = () => {
@@ -25,7 +24,6 @@ function buildCompare(place) {
     el("div", { id: "compared" }),
     el("div", { class: "above after" }, el("button", { type: "button", click: saveCompare }, "CSV")));
   fillCompare();
-  return undefined;
 }
 
 /** @type {(run: Run) => Map<string, string>} */

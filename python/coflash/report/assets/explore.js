@@ -102,7 +102,6 @@ function averagedOver() {
 
 /** @type {(place: HTMLElement) => void} */
 function buildExplorer(place) {
-  if (runs.length < 2 || !view.x) return place.remove();
   /** @type {(id: string, label: string, options: Node[], act: (value: string) => void) => HTMLElement} */
   const choice = (id, label, options, act) => menu(id, label, options, (value) => { act(value); fillExplorer(); writeAddress(); });
   /** @type {(texts: Record<string, string>, chosen: string) => HTMLElement[]} */
@@ -145,7 +144,6 @@ function buildExplorer(place) {
   place.append(controls, large.element,
     el("h3", { class: "sub" }, "The same for every measure"), el("div", { class: "grid" }, ...small.map((figure) => figure.element)));
   fillExplorer();
-  return undefined;
 }
 
 function fillExplorer() {

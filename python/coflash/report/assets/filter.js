@@ -194,7 +194,6 @@ function columnsShown() {
 
 /** @type {(place: HTMLElement) => void} */
 function buildTable(place) {
-  if (runs.length === 1) return buildOnly(place);
   const chooser = el("details", { class: "chooser" }, el("summary", {}, "Columns"),
     el("fieldset", {}, el("legend", {}, "Measures shown as columns"), ...metrics.map((metric) => {
       const box = el("input", {
@@ -209,7 +208,6 @@ function buildTable(place) {
       el("table", { id: "runs-table" })),
     el("p", { class: "more" }));
   fillTable();
-  return undefined;
 }
 
 // Of a single run: a row for each measure.
@@ -287,5 +285,4 @@ function select(run, wanted) {
   }
   $$("#runs-table input[data-run]").forEach((box) => { box.checked = state.selected.includes(Number(box.dataset.run)); });
   refreshSelection();
-  return undefined;
 }

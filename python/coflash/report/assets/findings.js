@@ -72,7 +72,6 @@ function buildFindings(place) {
   buildWaterfall(place);
   place.append(el("details", { id: "intervals" }));
   fillFindings();
-  return undefined;
 }
 
 // One run: its numbers, then its pictures; the measures follow.

@@ -78,7 +78,6 @@ function movedChart() {
 
 /** @type {(place: HTMLElement) => void} */
 function buildSections(place) {
-  if (!data.sections.length) return place.remove();
   for (const section of data.sections) {
     const [table, pictures] = [el("div"), el("div", { class: "pictures" })];
     sections.places.set(section, { table, pictures });
@@ -88,7 +87,7 @@ function buildSections(place) {
       pictures.append(sections.moved.element);
     }
   }
-  return fillSections();
+  fillSections();
 }
 
 function fillSections() {
