@@ -113,6 +113,8 @@ class Explored:
             in which it began (`recovers`).
         faults: The faults of the other runs, and whether each came.
         unreported: Those of them that made a request fail, after which the workload ended with exit status 0.
+        repairs: For each run with wrong states, and no fault, the cheapest repair: its `flushes`, each by the number of
+            the request before it and that of its device, empty if none is proved to mend it; and the `story` in words.
         planned: States that were to be checked.
         is_stopped: Whether it was stopped before.
     """
@@ -126,6 +128,7 @@ class Explored:
     coverage: list[dict[str, int]]
     faults: list[tuple[str, bool]] = field(default_factory=list)
     unreported: list[str] = field(default_factory=list)
+    repairs: list[dict[str, Any]] = field(default_factory=list)
     planned: int = 0
     is_stopped: bool = False
 
@@ -151,6 +154,7 @@ class Explored:
         met = ["it never came", "it came", "it came: a request failed, and the workload ended without an error"]
         faults = dict.fromkeys(self.faults)
         lines += [f"fault {name}: {met[came and 1 + (name in self.unreported)]}" for name, came in faults]
+        lines += dict.fromkeys(f"repair: {repair['story']}" for repair in self.repairs)
         return "\n".join(lines)
 
     def to_json(self) -> str:

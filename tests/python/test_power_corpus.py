@@ -52,6 +52,25 @@ def test_an_exploration_finds_a_fault_and_accuses_no_right_program(name: str, bl
     assert device.check(blank) == []
 
 
+MENDED = {
+    "record-unflushed": [(1 + 4 * n, 1) for n in range(4)],
+    "copy-unflushed": [(1 + 4 * n, 1) for n in range(4)],
+    "in-place": [],
+    "bitmap-after-pointer": [],
+}
+"""Where the mended program flushes, by the requests of the one with the fault; nowhere if a flush does not mend it."""
+
+
+@pytest.mark.parametrize("name", MENDED)
+def test_the_repair_is_the_flushes_of_the_mended_program_or_none(name: str, blank: Path) -> None:
+    case = RAW[name]
+    found = device.explore(None, blank, case.run[FAULT], case.check[FAULT], points=12, seed=1)
+    (repair,) = found.repairs
+    assert [*map(tuple, repair["flushes"])] == MENDED[name], repair
+    assert repair["story"].startswith("a flush between" if MENDED[name] else "no flush mends it")
+    assert repair["story"] in found.summary()
+
+
 def test_a_missed_fault_and_an_accused_program_are_told() -> None:
     clean, wrong = Outcome(9, 0, 1.0), Outcome(9, 2, 1.0)
     assert verdict({FAULT: wrong, RIGHT: clean}) == "as it must be"

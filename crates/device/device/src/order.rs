@@ -56,12 +56,17 @@ pub struct Moment {
     pub ns: u64,
 }
 
+/// Where a flush is added to a run: before an event, and of which device.
+pub type Place = (usize, usize);
+
 /// What happens at a moment.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum Event {
     Arrival(Id),
     Answer(Id),
     Mark,
+    /// A flush of a device that the client has not sent.
+    Added(usize),
 }
 
 /// A request that changes data, or a flush.
@@ -117,7 +122,7 @@ impl Entry {
         self.is_change() && self.offset < range.end && range.start < self.end()
     }
 
-    fn answered_well(&self) -> Option<usize> {
+    pub(crate) fn answered_well(&self) -> Option<usize> {
         self.answered.filter(|_| !self.failed).map(|answered| answered.event)
     }
 }
@@ -208,13 +213,26 @@ impl Log {
 
     /// The windows of a run, in order.
     pub fn windows(&self) -> Vec<Window> {
+        self.windows_with(&BTreeSet::new())
+    }
+
+    /// The windows of the same run with more flushes. Nobody counts those: a check is told what was promised without them.
+    pub fn windows_with(&self, added: &BTreeSet<Place>) -> Vec<Window> {
+        let added = added.iter().map(|&(event, device)| (event, Event::Added(device)));
+        let mut events: Vec<_> = added.chain(self.events.iter().copied().enumerate()).collect();
+        // A flush that was added comes before its event.
+        events.sort_by_key(|&(event, _)| event);
         let mut windows = vec![Window { is_told: true, ..Window::default() }];
         let (mut open, mut come, mut loose) = (BTreeSet::new(), 0, Vec::new());
         let mut dropped = BTreeSet::new();
-        for (event, &what) in self.events.iter().enumerate() {
+        for (event, what) in events {
             let window = windows.last_mut().expect("there is one");
-            let mut next =
-                Window { is_told: true, flushes: window.flushes, marks: window.marks, ..Window::default() };
+            let (flushes, marks) = (window.flushes, window.marks);
+            let mut next = Window { is_told: true, flushes, marks, begin: event + 1, ..Window::default() };
+            let is_covered = |id: Id, device: usize, before: usize| {
+                let entry = &self.entries[id];
+                entry.device == device && entry.answered_well().is_some_and(|event| event < before)
+            };
             match what {
                 Event::Arrival(id) => {
                     come = id + 1;
@@ -228,23 +246,26 @@ impl Log {
                     let Entry { kind, device, fua, arrived, failed, .. } = self.entries[id];
                     next.is_told = kind == Kind::Flush;
                     next.flushes += usize::from(next.is_told);
-                    let is_covered = |&other: &Id| {
-                        let other = &self.entries[other];
-                        let is_before = |event| event < arrived.event;
-                        other.device == device && other.answered_well().is_some_and(is_before)
-                    };
-                    let is_asked_for = |id: &Id| is_covered(id) && !dropped.contains(id);
+                    let covered = open.iter().copied().filter(|&id| is_covered(id, device, arrived.event));
                     match (failed, next.is_told) {
-                        (false, true) => next.covered = open.iter().copied().filter(is_asked_for).collect(),
+                        (false, true) => next.covered = covered.filter(|id| !dropped.contains(id)).collect(),
                         (false, false) if fua => next.covered = vec![id],
                         (true, true) => {
-                            dropped.extend(open.iter().copied().filter(is_covered));
+                            dropped.extend(covered);
                             continue;
                         }
                         _ => continue,
                     }
                 }
                 Event::Mark => next.marks += 1,
+                Event::Added(device) => {
+                    let covered = open.iter().copied().filter(|&id| is_covered(id, device, event));
+                    next.covered = covered.filter(|id| !dropped.contains(id)).collect();
+                    if next.covered.is_empty() {
+                        continue;
+                    }
+                    (next.is_told, next.begin, next.added) = (false, event, Some((event, device)));
+                }
             }
             for id in &next.covered {
                 open.remove(id);
@@ -274,6 +295,10 @@ pub struct Window {
     pub flushes: usize,
     /// Marks before.
     pub marks: usize,
+    /// The events before.
+    pub begin: usize,
+    /// The flush that was added, at which it begins.
+    pub added: Option<Place>,
     /// Whether it begins where the world learns something: at the start, at the answer of a flush, at a mark.
     pub is_told: bool,
     /// The changes that its begin has made durable, in the order of arrival.

@@ -14,6 +14,7 @@
 //! | the run, its answers, faults, marks, record | `run.rs`, `schedule.rs`, `fault.rs`, `record.rs` |
 //! | commands and their ends | `commands.rs` |
 //! | a state is made and checked | `check.rs` |
+//! | a repair | `repair.rs` |
 //! | a failure with the fewest requests, and its folder; those that are alike | `shrink.rs`, `failure.rs`, `outlines.rs` |
 
 mod check;
@@ -24,6 +25,7 @@ mod outlines;
 pub mod painted;
 mod plan;
 mod record;
+mod repair;
 mod run;
 mod schedule;
 mod shrink;
@@ -33,6 +35,7 @@ use crate::folder::{DeviceError, Folder, write_whole};
 use crate::layers::{over, shared};
 use crate::lines::Lines;
 use crate::lock::lock;
+use crate::order::Place;
 use crate::power_on::servable;
 use check::{Checker, begun};
 use coflash_base::{Bytes, Seed};
@@ -45,6 +48,7 @@ use outlines::Alike;
 use plan::Plan;
 pub use plan::{Coverage, Planned};
 use record::{Cut, Record};
+pub use repair::Repair;
 use run::RunDisk;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -154,6 +158,8 @@ pub struct Explored {
     pub failed: usize,
     /// A few of each run, one for all that are alike.
     pub failures: Vec<Failed>,
+    /// For each run with wrong states, and no fault, the cheapest repair, if one was found.
+    pub repairs: Vec<Repair>,
     /// Whether it was stopped before all states were checked.
     pub is_stopped: bool,
 }
@@ -314,14 +320,16 @@ impl Exploring<'_> {
         Ok(records)
     }
 
-    fn plan_of(&self, record: &Record) -> Result<Plan, DeviceError> {
+    /// Plan the states of a run, with flushes that are added to it.
+    fn plan_of(&self, record: &Record, added: &BTreeSet<Place>) -> Result<Plan, DeviceError> {
         let Exploration { atomic, points, seed, .. } = *self.plan;
-        Plan::new(record, atomic, points / record.share, seed).map_err(|problem| self.folder.io(problem))
+        let plan = Plan::new(record, added, atomic, points / record.share, seed);
+        plan.map_err(|problem| self.folder.io(problem))
     }
 
     /// The cuts of the first run from which recovery runs: at some of its states, spread over the run.
     fn cuts(&self, record: &Record) -> Result<Vec<Cut>, DeviceError> {
-        let plan = self.plan_of(record)?;
+        let plan = self.plan_of(record, &BTreeSet::new())?;
         let step = plan.states.len().div_ceil(RECOVERIES_MAX);
         let cut = |(at, Planned { window, pieces, .. }): (usize, &Planned)| {
             let about = &plan.windows[*window];
@@ -433,7 +441,8 @@ impl Exploring<'_> {
         anew: Option<&Kept>,
         report: &mut dyn FnMut(&Explored) -> bool,
     ) -> Result<Explored, DeviceError> {
-        let plans: Vec<_> = records.iter().map(|record| self.plan_of(record)).collect::<Result<_, _>>()?;
+        let plans: Vec<_> =
+            records.iter().map(|record| self.plan_of(record, &BTreeSet::new())).collect::<Result<_, _>>()?;
         let log = &records[0].log;
         let unreported = |of: &Record| Some(of.fault.clone()?.0).filter(|_| of.is_unreported);
         let explored = Explored {
@@ -525,7 +534,15 @@ impl Exploring<'_> {
                     (&file).write_all(line.as_bytes()).map_err(|problem| self.folder.io(problem))
                 })?;
             }
-            known().failures.extend(alike.into_inner().expect("no check panics").failures());
+            let failures: Vec<_> = alike.into_inner().expect("no check panics").failures().collect();
+            // Against a drive that fails no flush helps.
+            let is_mendable = records[run].fault.is_none() && only.is_none();
+            if is_mendable && !failures.is_empty() && !self.commands.is_stopped() {
+                let repair =
+                    self.repair((records, run, plan), (first, &lock(&wrong)), &failures, &mut report)?;
+                known().repairs.push(repair);
+            }
+            known().failures.extend(failures);
             first += plan.states.len();
         }
         let explored = explored.into_inner().expect("no check panics");

@@ -3,7 +3,7 @@
 use super::painted::{Painted, Piece};
 use super::record::{Record, digest};
 use super::states::{Base, State, parts, pieces};
-use crate::order::{Id, Log, Window};
+use crate::order::{Id, Log, Place, Window};
 use coflash_base::Seed;
 use coflash_base::seed::{RandomStream, RngExt};
 use rangemap::RangeSet;
@@ -18,6 +18,9 @@ const ORDERS: usize = 8;
 /// States of a window at a time, once each shape had its share.
 const PORTION: usize = 2;
 
+/// What tells a state from others: the numbers of flushes and marks before it, and its content.
+pub(crate) type Key = (usize, usize, u64);
+
 /// A planned state.
 #[derive(Clone, Debug)]
 pub struct Planned {
@@ -27,6 +30,8 @@ pub struct Planned {
     pub state: State,
     /// What is seen of it.
     pub(crate) pieces: Vec<Piece>,
+    /// What tells it from others.
+    pub(crate) key: Key,
     /// The windows, each the first one of its shape, in which it may be left.
     pub early: BTreeSet<usize>,
 }
@@ -61,9 +66,15 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Plan the states of a run: those right after each flush and mark, that at the end, and `points` others.
-    pub(crate) fn new(record: &Record, unit_bytes: u64, points: usize, seed: u64) -> io::Result<Self> {
-        let (log, digests, windows) = (&record.log, record.digests()?, record.log.windows());
+    /// Plan the states of a run, with flushes that are added to it: those right after each flush and mark, that at the end, and `points` others.
+    pub(crate) fn new(
+        record: &Record,
+        added: &BTreeSet<Place>,
+        unit_bytes: u64,
+        points: usize,
+        seed: u64,
+    ) -> io::Result<Self> {
+        let (log, digests, windows) = (&record.log, record.digests()?, record.log.windows_with(added));
         let mut stream = Seed(seed).stream("points");
         let shapes = Shapes::new(log, &windows);
         let (shares, early) = shapes.shares(points, &mut stream);
@@ -80,10 +91,10 @@ impl Plan {
             let mut add = |state: State| {
                 let pieces = pieces(&base.painted, log, &state);
                 let (content, _) = base.content(log, &digests, &pieces);
-                let next = plan.states.len();
-                let at = *seen.entry((window.flushes, window.marks, content)).or_insert(next);
+                let (next, key) = (plan.states.len(), (window.flushes, window.marks, content));
+                let at = *seen.entry(key).or_insert(next);
                 if at == next {
-                    plan.states.push(Planned { window: number, state, pieces, early: BTreeSet::new() });
+                    plan.states.push(Planned { window: number, state, pieces, key, early: BTreeSet::new() });
                 }
                 plan.states[at].early.extend(early.get(&number));
                 (at, at == next)
@@ -121,17 +132,19 @@ impl Plan {
     }
 }
 
+/// The shape of a request: its kind, its size up to a power of two, FUA, and whether it overlaps one that was under way with it.
+pub(crate) fn shape(log: &Log, id: Id) -> u64 {
+    let entry = &log.entries[id];
+    digest((entry.kind as u8, entry.length.next_power_of_two(), entry.fua, log.is_rival(id)))
+}
+
 /// The windows of a run in which something is open, by their shapes.
 struct Shapes(BTreeMap<(u64, u64, usize), Vec<usize>>);
 
 impl Shapes {
     fn new(log: &Log, windows: &[Window]) -> Self {
-        let kind = |&id: &Id| {
-            let entry = &log.entries[id];
-            digest((entry.kind as u8, entry.length.next_power_of_two(), entry.fua, log.is_rival(id)))
-        };
         // A sum of digests stands for a set, and changes with it.
-        let sum = |ids: &[Id]| ids.iter().map(kind).fold(0, u64::wrapping_add);
+        let sum = |ids: &[Id]| ids.iter().map(|&id| shape(log, id)).fold(0, u64::wrapping_add);
         let (mut shapes, mut before, mut open) = (BTreeMap::<_, Vec<_>>::new(), 0_u64, 0);
         for (number, window) in windows.iter().enumerate() {
             let came: Vec<_> = window.came.clone().filter(|&id| log.entries[id].is_change()).collect();

@@ -1,7 +1,7 @@
 //! What is kept of a run: its log, and the data that it wrote.
 
 use super::painted::Piece;
-use crate::order::{Id, Kind, Log};
+use crate::order::{Entry, Id, Kind, Log};
 use crate::session::{Failure, Session};
 use coflash_base::Time;
 use coflash_store::{Disk, SECTOR_BYTES, Store, StoreError};
@@ -76,20 +76,14 @@ impl Record {
 
     /// The digests of the whole sectors of each write.
     pub(crate) fn digests(&self) -> io::Result<Digests> {
-        const CHUNK: u64 = 1 << 20;
-        let mut all = Vec::with_capacity(self.log.entries.len());
-        for (id, entry) in self.log.entries.iter().enumerate() {
-            let mut digests = Vec::new();
-            if entry.kind == Kind::Write {
-                let (mut from, end) = (entry.offset.next_multiple_of(SECTOR), entry.end() / SECTOR * SECTOR);
-                while from < end {
-                    let bytes = self.data(id, from, end.min(from + CHUNK))?;
-                    digests.extend(bytes.chunks_exact(SECTOR_BYTES).map(digest));
-                    from += CHUNK;
-                }
+        let digests = |(id, entry): (Id, &Entry)| -> io::Result<Vec<u64>> {
+            let (from, end) = (entry.offset.next_multiple_of(SECTOR), entry.end() / SECTOR * SECTOR);
+            if entry.kind != Kind::Write || from >= end {
+                return Ok(Vec::new());
             }
-            all.push(digests);
-        }
+            Ok(self.data(id, from, end)?.chunks_exact(SECTOR_BYTES).map(digest).collect())
+        };
+        let all = self.log.entries.iter().enumerate().map(digests).collect::<io::Result<_>>()?;
         Ok(Digests { all, zeros: digest([0_u8; SECTOR_BYTES].as_slice()) })
     }
 }

@@ -30,7 +30,7 @@ struct Shrinking<'a, 'b> {
 impl Shrinking<'_, '_> {
     fn planned(&self, state: State) -> Planned {
         let pieces = pieces(&self.durable, &self.checker.record.log, &state);
-        Planned { window: self.window, state, pieces, early: BTreeSet::new() }
+        Planned { window: self.window, state, pieces, key: Default::default(), early: BTreeSet::new() }
     }
 
     fn fails(&mut self, state: &State) -> Result<bool, DeviceError> {

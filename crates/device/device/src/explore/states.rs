@@ -47,13 +47,14 @@ const PARTS_MAX: usize = 4096;
 pub(crate) fn parts(log: &Log, id: Id, unit_bytes: u64) -> Vec<Range<u64>> {
     let entry = &log.entries[id];
     let unit_bytes = unit_bytes * (entry.length / unit_bytes).div_ceil(PARTS_MAX as u64).max(1);
-    let (mut parts, mut from) = (Vec::new(), entry.offset);
-    while from < entry.end() {
-        let to = entry.end().min((from + 1).next_multiple_of(unit_bytes));
-        parts.push(from..to);
-        from = to;
-    }
-    parts
+    units(&entry.range(), unit_bytes).map(|(_, part)| part).collect()
+}
+
+/// The units of a size that a range touches, by number, and the part of it in each.
+fn units(range: &Range<u64>, unit_bytes: u64) -> impl Iterator<Item = (u64, Range<u64>)> {
+    let Range { start, end } = *range;
+    let part = move |unit: u64| start.max(unit * unit_bytes)..end.min((unit + 1) * unit_bytes);
+    (start / unit_bytes..end.div_ceil(unit_bytes)).map(move |unit| (unit, part(unit)))
 }
 
 /// The durable content at the begin of a window.
@@ -91,22 +92,18 @@ impl Base {
     ) -> (u64, BTreeMap<u64, u64>) {
         let mut changed = BTreeMap::new();
         for Piece { id, range } in pieces {
-            let mut from = range.start;
             if range.end - range.start > COMPARED_BYTES {
                 changed.insert(u64::MAX - range.start, digest((id, range)));
-                from = range.end;
+                continue;
             }
-            while from < range.end {
-                let sector = from / SECTOR;
-                let to = range.end.min((sector + 1) * SECTOR);
-                let is = if to - from == SECTOR {
+            for (sector, Range { start, end }) in units(range, SECTOR) {
+                let is = if end - start == SECTOR {
                     digests.sector(log, *id, sector)
                 } else {
                     let below = changed.get(&sector).or_else(|| self.sectors.get(&sector));
-                    digest((below, id, from, to))
+                    digest((below, id, start, end))
                 };
                 changed.insert(sector, is);
-                from = to;
             }
         }
         let mut sum = self.sum;

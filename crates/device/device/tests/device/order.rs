@@ -82,6 +82,22 @@ fn a_flush_covers_what_was_answered_before_it_came() {
 }
 
 #[test]
+fn a_flush_that_is_added_covers_what_was_answered_before_its_event_and_is_not_counted() {
+    let mut run = Run::default();
+    let (first, second) = (run.does(Kind::Write, 1, NO_FUA), run.sends(Kind::Write, 2, NO_FUA));
+    let last = run.does(Kind::Write, 3, NO_FUA);
+    run.is_answered(second);
+    let before = |id: Id, device: usize| [(run.log.entries[id].arrived.event, device)].into();
+    let windows = run.log.windows_with(&before(last, 0));
+    assert_eq!(windows.iter().map(|window| window.flushes).max(), Some(0));
+    assert_eq!(windows[1].covered, [first], "the answer to the second one came later");
+    assert_eq!((windows[1].added, windows[1].came.clone()), (before(last, 0).pop_first(), last..last + 1));
+    assert_eq!(run.log.open(&windows).into_iter().collect::<Vec<_>>(), [second, last]);
+    assert_eq!(run.log.windows_with(&before(first, 0)).len(), 1, "it covers nothing");
+    assert_eq!(run.log.windows_with(&before(last, 1)).len(), 1, "it is that of another device");
+}
+
+#[test]
 fn a_flush_covers_what_its_own_device_was_sent() {
     let mut run = Run::default();
     let (first, second) = (run.does(Kind::Write, 1, NO_FUA), run.does(Kind::Write, 1, NO_FUA));
