@@ -62,7 +62,7 @@ _PREPARE = f"{EXAMPLES}/ext4_power_cuts/prepare.sh"
 MEDIA = {
     "raw": Medium("64MiB", "512B", 100),
     # A mount of ext4 writes its superblock, which has two sectors, in place.
-    "ext4": Medium("68MiB", "4KiB", 24, (f"FS=ext4 SIZE=64M {_PREPARE}",), f"mkfs.ext4 {_MOUNTED}"),
+    "ext4": Medium("68MiB", "4KiB", 60, (f"FS=ext4 SIZE=64M {_PREPARE}",), f"mkfs.ext4 {_MOUNTED}"),
     "xfs": Medium("304MiB", "512B", 60, (f"FS=xfs SIZE=300M {_PREPARE}",), f"mkfs.xfs xfs_repair {_MOUNTED}"),
     "ext4, PostgreSQL": Medium(
         "132MiB",
@@ -355,7 +355,7 @@ def page(
         "`tests/power` has small programs, each with one fault of a published kind, and the same program mended."
         f" [`coflash explore`](explore.md) explored each with one seed: the states right after flushes, and {points}."
         " *Wrong* are states that the check of the program refuses: a fault needs one, and a right program"
-        " must have none. *MISSED*: none of so few states was wrong; more of them (`--points 60`) may be."
+        " must have none. *MISSED*: none of so few states was wrong; more of them (`--points 200`) may be."
         " Seconds (*s*) are by the clock on the wall: when the latest rows were written, the machine"
         f" had {os.cpu_count()} processors and a load of {os.getloadavg()[2]:.0f}."
         " `make power-corpus` writes this page anew.",

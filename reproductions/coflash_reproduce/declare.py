@@ -4,7 +4,7 @@ A block of code in a section of the text (`text`) is one of these:
 
 - `sql` gives the table of an exhibit, `sql across` one whose rows are columns; a column whose name is blank has none,
   and NULL is an empty cell; `csv` is a table that is not computed;
-- `sql views` is run before all queries;
+- `sql tables` is run before all queries;
 - `sql notes` gives sentences that follow the section, a row each;
 - `sql holds` tests a hypothesis: rows of whether it holds, and of the numbers on which that rests;
 - `sql numbers` gives a row with the numbers of the section "answer", by the names of the columns;

@@ -142,12 +142,12 @@ class Queries:
             f"(select *{lacking} from cases join results using (run))"
         )
         connection.unregister("results")
-        # Without runs there is no column of theirs, and no view of it.
+        # Without runs there is no column of theirs, and no table of it.
         lenient = nullcontext() if cases else suppress(duckdb.ProgrammingError)
         for blocks in self.text.blocks.values():
-            for view in connection.extract_statements(self._with_constants(blocks.get("sql views", ""), {})):
+            for statement in connection.extract_statements(self._with_constants(blocks.get("sql tables", ""), {})):
                 with lenient:
-                    connection.execute(view)
+                    connection.execute(statement)
         return connection
 
     def grid(self, query: str, *, across: bool = False) -> Callable[[Runs], Grid]:

@@ -3,7 +3,7 @@
 The heading `# …` is the title of the page. A section `## NAME: TITLE`, or `## NAME` alone, is what the page says of
 that exhibit, scale or hypothesis. `{NAME}` in a section is a constant of the module, or another section; in the section
 "answer" it is a number that is computed for the page. A block of code in a section is data: its first line, such as
-"sql" or "toml figure", says what it is for (`queries`). Views may stand in `views.sql` beside the text.
+"sql" or "toml figure", says what it is for (`queries`). Tables of the runs may stand in `tables.sql` beside the text.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class Text:
         file = Path(module)
         name = file.parent.name if file.stem == "__init__" else file.stem
         text = cls.of(file.with_name(f"{name}.md").read_text("utf-8"), constants)
-        views = file.with_name("views.sql")
+        tables = file.with_name("tables.sql")
         return (
-            replace(text, blocks={"": {"sql views": views.read_text("utf-8")}, **text.blocks})
-            if views.exists()
+            replace(text, blocks={"": {"sql tables": tables.read_text("utf-8")}, **text.blocks})
+            if tables.exists()
             else text
         )
 

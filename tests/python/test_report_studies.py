@@ -187,12 +187,12 @@ def test_nothing_that_a_user_wrote_is_a_script(browser: WebDriver, results: list
 
 OFF_THE_LINES = """
 const [plot] = arguments;
-const lines = $$(".mark-line path", plot).map((line) => Array.from({ length: 4000 },
+const lines = plot.linePoints ??= $$(".mark-line path", plot).map((line) => Array.from({ length: 4000 },
   (_, at) => line.getPointAtLength(at / 3999 * line.getTotalLength()).matrixTransform(line.getCTM())));
 return $$(".cursor circle", plot).map((dot) => dot.getBBox()).map((box) => lines.flat().reduce((least, { x, y }) =>
   Math.min(least, Math.hypot(x - box.x - box.width / 2, y - box.y - box.height / 2)), Infinity));
 """
-"""How far the dots under the cursor are from the nearest line."""
+"""How far the dots under the cursor are from the nearest line, whose points are found once."""
 
 
 def test_a_dot_lies_on_its_line(browser: WebDriver, results: list[Result], tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ impl ServedDevice {
 
     /// The result of the present session so far.
     fn result(&self, py: Python<'_>) -> PyResult<Option<PyRunResult>> {
-        Ok(self.with(py, coflash_device::ServedDevice::result)?.map(PyRunResult))
+        Ok(self.with(py, |served| served.disk().machine().result())?.map(PyRunResult))
     }
 
     fn clients(&self, py: Python<'_>) -> PyResult<usize> {
@@ -102,7 +102,7 @@ impl ServedDevice {
                 let left_out = piece.left_out();
                 piece.write().map(|[operations, decisions]| (session, operations, decisions, left_out))
             };
-            served.take_live().into_iter().map(written).collect::<std::io::Result<Vec<_>>>()
+            served.disk().machine().take_live().into_iter().map(written).collect::<std::io::Result<Vec<_>>>()
         })?;
         let bytes = |bytes: Vec<u8>| PyBytes::new(py, &bytes).unbind();
         let part = |(session, operations, decisions, left_out)| {
@@ -119,7 +119,7 @@ impl ServedDevice {
 
     /// Sessions that have ended in power cuts since the last call.
     fn take_ended(&self, py: Python<'_>) -> PyResult<Sessions> {
-        self.with(py, |served| sessions(served.take_ended()))
+        self.with(py, |served| sessions(std::mem::take(&mut served.disk().machine().ended)))
     }
 
     fn take_problems(&self, py: Python<'_>) -> PyResult<Vec<String>> {

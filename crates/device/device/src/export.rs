@@ -70,7 +70,7 @@ impl Exported {
     }
 
     /// The machine.
-    pub(crate) fn machine(&self) -> MutexGuard<'_, Machine> {
+    pub fn machine(&self) -> MutexGuard<'_, Machine> {
         // A panic in a request may have left a wrong session: nothing may go on with it.
         self.machine.lock().expect("no request panics")
     }

@@ -41,7 +41,8 @@ pub struct Machine {
     clock: Clock,
     cut: Option<Cut>,
     live: Option<Live>,
-    pub(crate) ended: Vec<EndedSession>,
+    /// Sessions that have ended in power cuts, until they are taken.
+    pub ended: Vec<EndedSession>,
 }
 
 impl Machine {
@@ -122,8 +123,14 @@ impl Machine {
         self.session.as_mut().map(|session| (session, self.clock))
     }
 
+    /// The result of the present session so far; none after a failed restart.
+    pub fn result(&self) -> Option<RunResult> {
+        self.session.as_ref().map(Session::result)
+    }
+
     /// Take what flash did since the last call. The first call begins to record, and every session goes on.
-    pub(crate) fn take_live(&mut self) -> Vec<Part> {
+    #[must_use]
+    pub fn take_live(&mut self) -> Vec<Part> {
         if self.live.is_none() {
             self.begin_live();
         }

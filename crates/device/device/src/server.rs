@@ -3,9 +3,7 @@
 use crate::control;
 use crate::export::Exported;
 use crate::folder::{DeviceError, Folder};
-use crate::live::Part;
 use crate::machine::{EndedSession, Machine};
-use coflash_engine::RunResult;
 use coflash_nbd::{Address, Server, Stopper};
 use std::io;
 use std::sync::Arc;
@@ -103,26 +101,9 @@ impl ServedDevice {
         self.server.is_finished()
     }
 
-    /// The result of the present session so far; none after a failed restart.
-    pub fn result(&self) -> Option<RunResult> {
-        self.disk.machine().session().map(|(session, _)| session.result())
-    }
-
-    /// The disk: its connections, its load, its problems.
+    /// The disk: its machine, its connections, its load, its problems.
     pub fn disk(&self) -> &Exported {
         &self.disk
-    }
-
-    /// What flash did since the last call, by session. The first call begins to record.
-    #[must_use]
-    pub fn take_live(&self) -> Vec<Part> {
-        self.disk.machine().take_live()
-    }
-
-    /// Sessions that have ended in power cuts since the last call.
-    #[must_use]
-    pub fn take_ended(&self) -> Vec<EndedSession> {
-        std::mem::take(&mut self.disk.machine().ended)
     }
 
     /// Stop in an orderly way: requests under way are answered, then the device is flushed and switched off.

@@ -54,7 +54,7 @@ pub struct Requests {
     agreed: Negotiated,
     answers: Arc<Answers>,
     /// A write with a part of its data: the bytes received so far.
-    partial: Option<(Request, usize)>,
+    pub(crate) partial: Option<(Request, usize)>,
     /// Bytes of a refused write to be skipped.
     skip: u32,
     under_way: usize,
@@ -177,11 +177,6 @@ impl Requests {
     /// The number of requests without a reply.
     pub fn under_way(&self) -> usize {
         self.under_way
-    }
-
-    /// Whether the data of a write is incomplete.
-    pub(crate) fn is_partial(&self) -> bool {
-        self.partial.is_some()
     }
 
     /// Drop a write with incomplete data; no client waits for it. Returns whether there was one.

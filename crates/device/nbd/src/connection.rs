@@ -209,7 +209,7 @@ impl<'a> Connection<'a> {
     /// Sleeps until there is work: bytes to read, room to write, an answer, or the end of the server.
     fn wait(&mut self, needs_bytes: bool) -> io::Result<()> {
         let reads = needs_bytes && self.hangup.is_none();
-        let awaits_client = !self.replies.is_empty() || self.requests.is_partial();
+        let awaits_client = !self.replies.is_empty() || self.requests.partial.is_some();
         if reads && !awaits_client && self.requests.under_way() == 0 {
             // Only the client can end this, or one who shuts its socket down.
             return self.receive();

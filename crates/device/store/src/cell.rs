@@ -47,22 +47,11 @@ pub(crate) fn decode<C: Cell>(bytes: &[u8], at: u64, seed: u32) -> Option<C> {
     if word32(sum, 0) == checksum(fields, at, seed) { C::decode(fields) } else { None }
 }
 
-/// Which of the two copies of a cell is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Choice {
-    /// They are the same.
-    Same,
-    First,
-    Second,
-    /// They differ, and neither is the better one.
-    Neither,
-}
-
-/// Choose between the copies of a cell: the sound one, and of a written one and one of zeros the written one, since a cell never
+/// Which copy of a cell is the better one: the sound one, and of a written one and one of zeros the written one, since a cell never
 /// becomes zeros again.
-pub(crate) fn choose(one: &[u8], other: &[u8], at: u64, seed: u32) -> Choice {
+pub(crate) fn compare(one: &[u8], other: &[u8], at: u64, seed: u32) -> Ordering {
     if one == other {
-        return Choice::Same;
+        return Ordering::Equal;
     }
     let (fields, sum) = (one.len() - 4, |bytes: &[u8]| word32(bytes, bytes.len() - 4));
     let rank = |bytes: &[u8]| match bytes.iter().all(|&byte| byte == 0) {
@@ -70,11 +59,7 @@ pub(crate) fn choose(one: &[u8], other: &[u8], at: u64, seed: u32) -> Choice {
         false if sum(bytes) == checksum(&bytes[..fields], at, seed) => 2,
         false => 0,
     };
-    match rank(one).cmp(&rank(other)) {
-        Ordering::Greater => Choice::First,
-        Ordering::Less => Choice::Second,
-        Ordering::Equal => Choice::Neither,
-    }
+    rank(one).cmp(&rank(other))
 }
 
 /// The little-endian number at a place.

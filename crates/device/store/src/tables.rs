@@ -1,12 +1,13 @@
 //! The tables of a container in memory.
 
-use crate::cell::{self, BlockCell, Cell, Choice, Data, PageCell, SlotCell, WordCell};
+use crate::cell::{self, BlockCell, Cell, Data, PageCell, SlotCell, WordCell};
 use crate::disk::Disk;
 use crate::error::{Finding, StoreError, while_doing};
 use crate::format::{Layout, Table};
 use crate::sabotage::{Sabotage, is_sabotaged};
 use coflash_base::{Index, Lpn};
 use coflash_media::{Contents, FoundPage, Ppn};
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// A block.
@@ -187,11 +188,10 @@ impl<D: Disk> Reader<'_, D> {
             let pairs = one.chunks_exact(C::BYTES).zip(other.chunks_exact(C::BYTES));
             for (number, (one, other)) in (first..).zip(pairs) {
                 let at = table.at(number);
-                let choice = cell::choose(one, other, at, seed);
-                let (sound, damaged) = match choice {
-                    Choice::Same | Choice::Neither => (one, None),
-                    Choice::First => (one, Some(at + last_copy)),
-                    Choice::Second => (other, Some(at + first_copy)),
+                let (sound, damaged) = match cell::compare(one, other, at, seed) {
+                    Ordering::Equal => (one, None),
+                    Ordering::Greater => (one, Some(at + last_copy)),
+                    Ordering::Less => (other, Some(at + first_copy)),
                 };
                 if let Some(at) = damaged {
                     let problem =
@@ -200,8 +200,8 @@ impl<D: Disk> Reader<'_, D> {
                     self.mended.push(Mended { finding, at, bytes: sound.to_vec() });
                 }
                 let taken = match cell::decode(sound, at, seed) {
-                    Some(cell) if choice != Choice::Neither => take(self, number, cell),
-                    Some(_) => Err("its two records differ".to_owned()),
+                    Some(_) if damaged.is_none() && one != other => Err("its two records differ".to_owned()),
+                    Some(cell) => take(self, number, cell),
                     None => Err("its record does not match its checksum".to_owned()),
                 };
                 if let Err(problem) = taken {

@@ -111,11 +111,7 @@ impl Failed {
     }
 
     /// Tell it in words.
-    pub(crate) fn with_story(self) -> Self {
-        Self { story: self.words(), ..self }
-    }
-
-    fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let alike = if self.count > 1 { format!(" and {} alike", self.count - 1) } else { String::new() };
         let flushes = if self.flushes == 1 { "flush" } else { "flushes" };
         let mut text = format!("state {}{alike}: power was cut after {} {flushes}", self.state, self.flushes);

@@ -68,6 +68,6 @@ impl Alike {
             let first = kinds.iter_mut().find(|(of, _)| *of == outline);
             first.into_iter().for_each(|(_, failed)| failed.count += others);
         }
-        kinds.into_iter().map(|(_, failed)| failed.with_story())
+        kinds.into_iter().map(|(_, failed)| Failed { story: failed.words(), ..failed })
     }
 }

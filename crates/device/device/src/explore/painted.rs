@@ -1,7 +1,7 @@
 //! Which change is seen where: ranges of bytes, each of the change that lies above all others there.
 
 use crate::order::Id;
-use rangemap::RangeMap;
+use rangemap::{RangeMap, RangeSet};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -21,17 +21,9 @@ pub struct Painted(RangeMap<u64, Id>);
 impl Painted {
     /// The parts of a range where no change lies for which `is_above` holds.
     pub fn visible(&self, range: Range<u64>, is_above: impl Fn(Id) -> bool) -> Vec<Range<u64>> {
-        let (mut parts, mut from) = (Vec::new(), range.start);
-        for (above, _) in self.0.overlapping(&range).filter(|&(_, &other)| is_above(other)) {
-            if from < above.start {
-                parts.push(from..above.start);
-            }
-            from = above.end;
-        }
-        if from < range.end {
-            parts.push(from..range.end);
-        }
-        parts
+        let above = self.0.overlapping(&range).filter(|&(_, &other)| is_above(other));
+        let above: RangeSet<u64> = above.map(|(above, _)| above.clone()).collect();
+        above.gaps(&range).collect()
     }
 
     /// Paint a range of a change over all that does not lie above it; returns what is seen of it.

@@ -1,6 +1,6 @@
--- The views of the queries of opfcl.md.
+-- The tables of the queries of opfcl.md.
 
-create view tiers as
+create table tiers as
 select *, list_position($BOTH, experiment) as workload, "response_ns.all.mean" as response, hit_ratio(n) as hits,
     gc_time_ns / requests as gc_time, "erase_count.mean" as erases,
     ("hybrid.bypassed_reads_pages" + "hybrid.bypassed_writes_pages") / (host_reads_pages + host_writes_pages) as passed,
@@ -9,11 +9,11 @@ from runs;
 
 create macro near(value, place, n, share) as arg_min(value, (abs(place - share), n));
 
-create view best as
+create table best as
 select experiment, line, arg_min(n, (response, n)) as n, arg_min(place, (response, n)) as place, min(response) as response
 from tiers group by experiment, line;
 
-create view ours as
+create table ours as
 select t.*, fp.place as fp_place, fp.response as fp_response, rw.place as rw_place, rw.response as rw_response,
     coalesce(change(t.response, fp.response), 0) as over_fp, coalesce(change(t.response, rw.response), 0) as over_rw,
     mean_of(settled(t.n)) as settles,
@@ -22,16 +22,16 @@ from tiers t left join best fp on fp.experiment = t.experiment and fp.line = $FP
     left join best rw on rw.experiment = t.experiment and rw.line = $RW
 where list_contains($OURS, t.line);
 
-create view at_best as
+create table at_best as
 select experiment, line, arg_min(place, mean) as place
 from (select experiment, line, place, avg(response) as mean from tiers group by all) group by experiment, line;
 
-create view calmest as -- Without checkpoints another share may be the best of a line than with them.
+create table calmest as -- Without checkpoints another share may be the best of a line than with them.
 select replace(experiment, '-near', '-judged') as experiment, seed, min(calm_ns(n, false)) filter (line = $FP) as fp,
     min(calm_ns(n, false)) filter (line = $RW) as rw
 from tiers where experiment like '%-near' group by experiment, seed;
 
-create view judged as
+create table judged as
 select replace(o.experiment, '-judged', '') as experiment, o.line, o.title, o.seed, o.requests, f.place as fp_place,
     r.place as rw_place, change(o.response, f.response) as over_fp, change(o.response, r.response) as over_rw,
     change(r.response, f.response) as rw_over_fp, f.response as fp, r.response as rw, o.response, mean_of(settled(o.n)) as settles,
@@ -40,27 +40,27 @@ from tiers o join tiers f using (experiment, seed) join tiers r using (experimen
     left join calmest c on c.experiment = o.experiment and c.seed = o.seed
 where o.experiment like '%-judged' and o.line = $OP and f.line = $FP and r.line = $RW;
 
-create view wear as
+create table wear as
 select experiment, any_value(title) as title, any_value(workload) as workload, arg_min(erases, place) as first,
     arg_max(erases, place) as most, arg_max(erases, place) filter (place <= 70) as until_70,
     arg_max(erases, place) filter (place <= 80) as until_80, coalesce((until_70 - first) / nullif(most - first, 0), 0) as early,
     arg_max(erases_blocks, place) as most_blocks, arg_min(erases_blocks, (response, n)) as fastest_blocks
 from tiers where line = $FP group by experiment;
 
-create view saved as
+create table saved as
 select w.*, coalesce(w.most_blocks / nullif(o.erases_blocks, 0), 0) as ratio,
     coalesce(w.fastest_blocks / nullif(o.erases_blocks, 0), 0) as fastest
 from wear w join ours o using (experiment) where o.line = $OP;
 
-create view curves as
+create table curves as
 select experiment, line, n, place, coalesce(response, 0) as response, coalesce(hits, 0) as hits,
     coalesce(gc_time, 0) as gc_time, coalesce(erases, 0) as erases
 from tiers;
 
-create view enough_periods as
+create table enough_periods as
 select *, "hybrid.period_requests" as period from tiers where requests >= $LEAST_PERIODS * "hybrid.period_requests";
 
-create view published as
+create table published as
 select unnest(map_keys($BEST_SHARES)) as experiment, 100 * unnest(map_values($BEST_SHARES))::double as best,
     unnest(map_values($ERASES_AXES))::double as most_erases;
 
@@ -94,5 +94,5 @@ select title as " ", whole(1e6 * requests[sample]) as requests, shown(whole[samp
     shown(1 - whole[sample], 'share') as "over-provisioned"
 from moments order by rank, moment;
 
-create view rises as
+create table rises as
 select experiment, line, near(gc_time, place, n, 80) - near(gc_time, place, n, 70) as rise from curves group by all;
