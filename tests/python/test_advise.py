@@ -10,10 +10,11 @@ import pytest
 
 import coflash
 from coflash import CoflashError
+from coflash.policies import policies
 from coflash.quantity import show, show_change
 from coflash.results.why import whole
 from coflash.sweep.advise import _cheapest, drift, left_of
-from coflash.sweep.answers import BEFORE_DISKS, DEVICE, INDEXED, LISTS
+from coflash.sweep.answers import BEFORE_DISKS, DEVICE
 from processes import coflash as command
 from sweeps import SMALL
 
@@ -49,7 +50,7 @@ def test_the_advised_answer_saves_beyond_noise_and_its_shares_add_up(advice: cof
         run, order = one.runs[0], dict(one.answer.settings).get("cache.policy", "lru")
         slots, pages = run.metrics.cache.capacity_pages, run.workload["logical_bytes"] // 4096
         own = {"s3-fifo": 21.7 * slots + 4 * pages, "w-tinylfu": 9 * slots + 4 * pages, "sieve": 9 * slots}
-        order_bytes = own.get(order, (24 if "cflru" in order else 8) * slots)
+        order_bytes = own.get(order, (9 if "cflru" in order else 8) * slots)
         scheme = one.answer.settings[0][1] != "none"
         assert one.memory_bytes is not None and (one.memory_bytes > round(order_bytes)) == scheme
         assert scheme or one.memory_bytes == round(order_bytes)
@@ -65,12 +66,16 @@ def test_what_the_advised_answer_costs_readers_stands_in_the_sentence(advice: co
 def test_the_memory_of_an_order_is_what_the_kernel_says() -> None:
     files = Path(__file__).parents[2].glob("crates/kernel/cache/src/evict/*.rs")
     texts = {file.stem: re.sub(r"\n//!", "", file.read_text("utf-8").split("\nuse ")[0]) for file in files}
-    for order, known in {**LISTS, **INDEXED}.items():
-        text = texts[{"2q": "two_q"}.get(order, order.replace("-", "_"))]
+    (orders,) = (family.policies for family in policies() if family.key == "cache.policy")
+    for order in orders:
+        text = texts[{"2q": "two_q"}.get(order.name, order.name.replace("-", "_"))]
         (told,) = re.findall(r"(\d+) bytes per slot", text)
-        ghosts = {"2q": 0.5 * 13, "s3-fifo": 0.9 * 13}.get(order, 0.0)
-        assert known == pytest.approx(int(told) + ghosts) and (ghosts > 0) == ("13 per ghost" in text), order
-        assert (order in INDEXED) == bool(re.search(r"4 per +logical +page", text)), order
+        ghosts = {"2q": 0.5 * 13, "s3-fifo": 0.9 * 13}.get(order.name, 0.0)
+        assert (ghosts > 0) == ("13 per ghost" in text), order.name
+        # A block has 64 pages by default.
+        page = 4 if re.search(r"4 per +logical +page", text) else 24 / 64 if "24 per block" in text else 0
+        known = [f"{int(told) + ghosts:g} B a slot"] + [f"{page:g} B a logical page"] * (page > 0)
+        assert order.needs == ", ".join(known), order.name
 
 
 def test_of_answers_within_each_others_intervals_the_one_that_reads_less_from_flash_is_told(

@@ -329,6 +329,9 @@ def the_series_adds_up(result: Result) -> None:
     total = float((series["response_mean_ns"][answered] * series["requests"][answered]).sum())
     assert total / metrics.requests == pytest.approx(metrics.response_ns.all.mean)
     assert int(series["response_max_ns"].max()) == metrics.response_ns.all.max
+    assert np.all(series["response_p99_ns"] <= series["response_max_ns"])
+    # No less than the least and no more than the highest of its windows, to their digits.
+    assert metrics.response_ns.all.p99 <= series["response_p99_ns"].max() * (1 + 1e-3)
     steps = np.diff(series["start_ns"].astype(np.int64))
     assert np.all(steps == steps[0]) if len(steps) else True
     assert set(series.columns) == {
@@ -337,6 +340,7 @@ def the_series_adds_up(result: Result) -> None:
         "cache_hits_pages",
         "cache_misses_pages",
         "response_mean_ns",
+        "response_p99_ns",
         "response_max_ns",
     }, "a column that no law here covers"
 

@@ -200,14 +200,15 @@ def test_merged_windows_keep_sums_and_weighted_means() -> None:
             "start_ns": np.arange(5, dtype=np.uint64) * 10,
             "requests": np.array([1, 3, 0, 0, 2], np.uint64),
             "response_mean_ns": np.array([4.0, 8.0, np.nan, np.nan, 6.0]),
+            "response_p99_ns": np.array([4, 8, 0, 0, 6], np.uint64),
             "response_max_ns": np.array([4, 9, 0, 0, 7], np.uint64),
         }
     )
-    window_ns, (requests, means, most) = merged(series, ["requests", "response_mean_ns", "response_max_ns"], 3)
+    window_ns, (requests, means, p99, most) = merged(series, list(series.columns)[1:], 3)
     assert window_ns == 20
     assert requests.tolist() == [4, 0, 2]
     assert np.array_equal(means, [7.0, np.nan, 6.0], equal_nan=True)
-    assert most.tolist() == [9, 0, 7]
+    assert p99.tolist() == [8, 0, 6] and most.tolist() == [9, 0, 7]
 
 
 def test_windows_are_merged_until_a_line_over_them_is_legible() -> None:

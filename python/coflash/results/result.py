@@ -215,7 +215,11 @@ class Result:
         return self._arrays.histograms[kind]
 
     def series(self) -> Table:
-        """Return the time series: for each window of simulated time its `start_ns`, and a column for each count."""
+        """Return the time series: a row for each window of simulated time, from its `start_ns` on.
+
+        It has a column for each count, and of the responses to its requests the mean, the 99th percentile and the
+        longest.
+        """
         return self._arrays.series
 
     def erase_counts(self) -> NDArray[np.uint32]:

@@ -31,9 +31,6 @@ _SCHEME, _HYBRID = "cooperation.name", "hybrid.scheme.name"
 _FIRST = '{ name = "cflru", window = "100%" }'
 ORDERS = {"clean first": _FIRST, "W-TinyLFU": "w-tinylfu", "S3-FIFO": "s3-fifo", "SIEVE": "sieve", "LRU": "lru"}
 """The orders of eviction that are answers, and their policies."""
-LISTS = {"lru": 8, "fifo": 8, "clock": 9, "sieve": 9, "cflru": 24, "pt-lru": 25, "lfu": 36}
-INDEXED = {"2q": 15.5, "lirs": 59, "arc": 22, "w-tinylfu": 9, "s3-fifo": 21.7}
-"""The bytes a slot of orders of eviction, ghosts included; the second ones have an index of 4 bytes a logical page."""
 _MOVED, _COSTS = "pages moved into the cache", "moves and drops by expected cost"
 _HOST, _DEVICE, _TWINS = "pages dirty in the host apart", "newer data taken from the buffer", "twins not written"
 _SIZED, _SPARE = "read and write cache sized by costs", "spare space sized by costs"
@@ -81,13 +78,11 @@ class Answer:
         pages = run.workload["logical_bytes"] // page_bytes(run.scenario)
         slots = getattr(run.metrics.cache, "capacity_pages", 0)
         count = {"a logical page": pages, "a slot": slots, "": 1}
-        named = (one for of in policies() for one in of.policies if one.name == self.settings[0][1])
-        declared = next((one.needs for one in named if one.needs), "")
-        terms = [term.partition(" B") for term in declared.removeprefix("nothing").split(", ") if term]
+        declared = {one.name: one.needs for family in policies() for one in family.policies if one.needs}
         order = run.scenario.to_dict()["cache"]["policy"]["name"]
-        own = {**LISTS, **INDEXED}.get(order)
-        total = sum(int(number) * count[each.strip()] for number, _, each in terms)
-        return round(total + own * slots + 4 * pages * (order in INDEXED)) if declared and own else None
+        needs = [declared.get(name, "") for name in (self.settings[0][1], order)]
+        terms = [term.partition(" B") for each in needs for term in each.removeprefix("nothing").split(", ") if term]
+        return round(sum(float(number) * count[each.strip()] for number, _, each in terms)) if all(needs) else None
 
 
 def scheme_on(scenario: Scenario, scheme: str) -> tuple[str, str]:

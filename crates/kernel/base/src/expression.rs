@@ -160,7 +160,8 @@ pub trait Features {
 }
 
 /// An expression over the features `F`: a text in a scenario, compiled when it is read.
-pub struct Over<F>(Expression, PhantomData<fn(F)>);
+#[derive(Clone, PartialEq)]
+pub struct Over<F>(Expression, PhantomData<F>);
 
 impl<F: Features> Over<F> {
     /// Compile an expression.
@@ -175,18 +176,6 @@ impl<F: Features> Over<F> {
     #[must_use]
     pub fn expression(&self) -> &Expression {
         &self.0
-    }
-}
-
-impl<F> Clone for Over<F> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone(), PhantomData)
-    }
-}
-
-impl<F> PartialEq for Over<F> {
-    fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0
     }
 }
 

@@ -28,6 +28,8 @@ pub trait Policy: Sized {
     const SUMMARY: &'static str;
     /// The publication, or "folklore".
     const SOURCE: &'static str;
+    /// The memory that it takes, with default parameters; empty where its family does not say.
+    const NEEDS: &'static str = "";
 }
 
 /// The configuration of a policy without parameters.
@@ -83,7 +85,7 @@ impl PolicyInfo {
                 name,
             })
             .collect();
-        Self { name, summary: P::SUMMARY, source: P::SOURCE, needs: String::new(), parameters }
+        Self { name, summary: P::SUMMARY, source: P::SOURCE, needs: P::NEEDS.to_owned(), parameters }
     }
 }
 

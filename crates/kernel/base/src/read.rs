@@ -365,14 +365,16 @@ macro_rules! choice {
     };
 }
 
-/// Declare a table of a scenario: its keys, each with the value that it has by default, unless that is the default of its type.
+/// Declare tables and choices of a scenario. A table has its keys, each with the value that it has by default, unless
+/// that is the default of its type. A choice has its names, and the one that it has by default.
 #[macro_export]
 macro_rules! config {
+    () => {};
     (@default) => { Default::default() };
     (@default $value:expr) => { $value };
     ($(#[$meta:meta])* $visible:vis struct $config:ident {
         $($(#[$key_meta:meta])* $key_visible:vis $key:ident: $ty:ty $(= $value:expr)?,)*
-    }) => {
+    } $($more:tt)*) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, ::serde::Serialize, ::serde::Deserialize, ::schemars::JsonSchema)]
         #[serde(deny_unknown_fields, default)]
@@ -385,6 +387,23 @@ macro_rules! config {
                 Self { $($key: $crate::config!(@default $($value)?),)* }
             }
         }
+
+        $crate::config! { $($more)* }
+    };
+    ($(#[$meta:meta])* $visible:vis enum $choice:ident $(, default $default:ident)? { $($names:tt)* } $($more:tt)*) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, ::serde::Serialize, ::serde::Deserialize, ::schemars::JsonSchema)]
+        #[derive($crate::Save)]
+        #[serde(rename_all = "kebab-case")]
+        $visible enum $choice { $($names)* }
+
+        $(impl Default for $choice {
+            fn default() -> Self {
+                Self::$default
+            }
+        })?
+
+        $crate::config! { $($more)* }
     };
 }
 

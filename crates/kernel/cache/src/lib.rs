@@ -18,14 +18,12 @@ pub mod belady;
 pub mod cache;
 pub mod evict;
 mod ghosts;
-mod groups;
 mod orders;
 mod shape;
 pub mod slots;
 
 pub use cache::Cache;
-pub use evict::{Eviction, EvictionConfig, EvictionPolicy, ExternalEviction, MakeEviction};
-pub use groups::BlocksConfig;
+pub use evict::{BlocksConfig, Eviction, EvictionConfig, EvictionPolicy, ExternalEviction, MakeEviction};
 pub use orders::{Orders, Policies, PolicyPair};
 pub use shape::CacheShape;
 pub use slots::{SlotId, SlotTable};

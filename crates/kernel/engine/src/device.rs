@@ -112,9 +112,7 @@ impl Endurance {
             life_years: runs.map(|runs| runs * report.end().ns as f64 / NS_A_YEAR),
         }
     }
-}
 
-impl Endurance {
     /// The rating of blocks, and the years of warranty if there are such.
     fn assumptions(
         config: &EnduranceConfig,

@@ -4,7 +4,6 @@
 
 use crate::address::{AddressMap, Lpns};
 use crate::host::HostCounters;
-use crate::latency::Latency;
 use crate::payload::{PartOfPage, Payload};
 use crate::series::Recorder;
 use coflash_base::{Ahead, Duration, Lpn, Save, Time, measure::Report};
@@ -74,12 +73,6 @@ struct Parts {
     tag: Option<u32>,
 }
 
-impl Parts {
-    fn new() -> Self {
-        Self { start: When::at(Time::ZERO), latest: Time::ZERO, waiting: 0, tag: None }
-    }
-}
-
 /// The requests of a group, which are far two groups before it and near one before it. More would wait for each other's memory.
 pub(crate) const GROUP: usize = 8;
 
@@ -139,15 +132,7 @@ impl<M: SimulatedMedia> Engine<M> {
             vacant: Vec::new(),
             finished: Vec::new(),
             flushed: Vec::new(),
-            meters: Meters {
-                host: HostCounters::default(),
-                read: Latency::default(),
-                write: Latency::default(),
-                other: Latency::default(),
-                series: Recorder::new(),
-                last_arrival: Time::ZERO,
-                last_answer: Time::ZERO,
-            },
+            meters: Meters::default(),
             restarts: Restarts::schedule(scenario),
             erases_before: level.ftl().erase_counts().collect(),
             before: measurement::before(scenario, level),
@@ -155,7 +140,7 @@ impl<M: SimulatedMedia> Engine<M> {
             media,
         };
         engine.acts_between |= engine.is_timed || engine.collects_idly || engine.restarts.is_some();
-        engine.meters.series.begin(&engine.report(level));
+        engine.meters.series = Recorder::begin(&engine.report(level));
         engine
     }
 
@@ -239,7 +224,7 @@ impl<M: SimulatedMedia> Engine<M> {
         if !fits {
             return Err(ServiceError::OutOfSpace);
         }
-        let mut parts = Parts::new();
+        let mut parts = Parts { start: When::at(Time::ZERO), latest: Time::ZERO, waiting: 0, tag: None };
         let served = match request.op {
             Op::Read => self.transfer::<true>(level, request, first, arrival, payload, &mut parts),
             Op::Write => self.transfer::<false>(level, request, first, arrival, payload, &mut parts),

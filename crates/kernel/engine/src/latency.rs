@@ -7,8 +7,7 @@ use coflash_base::{Duration, Save};
 /// Response times of one kind of request.
 #[derive(Clone, Debug, Default, Save)]
 pub struct Latency {
-    /// By [`bucket`].
-    counts: Vec<u64>,
+    histogram: Histogram<1>,
     requests: u64,
     sum: u128,
     /// Sum of squares, saturating; 10^10 requests of a day each fit.
@@ -35,25 +34,26 @@ fn least_ns(bucket: u64) -> u64 {
     (bucket - shift * BUCKETS) << shift
 }
 
-impl Latency {
-    /// Count requests that took the same time.
+/// Counts of requests by [`bucket`] of their time, or by `JOINED` of these in one.
+#[derive(Clone, Debug, Default, Save)]
+pub(crate) struct Histogram<const JOINED: usize> {
+    /// Up to the bucket of the longest time.
+    counts: Vec<u64>,
+}
+
+impl<const JOINED: usize> Histogram<JOINED> {
     #[inline(always)]
-    pub fn record(&mut self, response: Duration, requests: u64) {
-        let bucket = bucket(response.ns);
+    pub(crate) fn record(&mut self, time: Duration, requests: u64) {
+        let bucket = bucket(time.ns) / JOINED;
         match self.counts.get_mut(bucket) {
             Some(count) => *count += requests,
-            None => self.count_first(bucket, requests),
+            None => self.record_first(bucket, requests),
         }
-        let (ns, times) = (u128::from(response.ns), u128::from(requests));
-        self.requests += requests;
-        self.sum += ns * times;
-        self.squares = self.squares.saturating_add((ns * ns).saturating_mul(times));
-        self.max = self.max.max(response.ns);
     }
 
     /// Count the first time beyond the buckets so far.
     #[cold]
-    fn count_first(&mut self, bucket: usize, requests: u64) {
+    fn record_first(&mut self, bucket: usize, requests: u64) {
         self.counts.resize(bucket + 1, 0);
         self.counts[bucket] = requests;
     }
@@ -62,6 +62,39 @@ impl Latency {
     pub(crate) fn add(&mut self, others: &Self) {
         self.counts.resize(self.counts.len().max(others.counts.len()), 0);
         self.counts.iter_mut().zip(&others.counts).for_each(|(count, more)| *count += more);
+    }
+
+    /// The end of the bucket below which, or in which, a share of the `requests` counted lie; `None` without any.
+    pub(crate) fn at(&self, quantile: f64, requests: u64) -> Option<u64> {
+        let (wanted, mut seen) = (((quantile * requests as f64).ceil() as u64).max(1), 0);
+        self.buckets().find_map(|(end, count)| {
+            seen += count;
+            (seen >= wanted).then_some(end)
+        })
+    }
+
+    /// The buckets in use: (highest value in nanoseconds, requests).
+    fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let used = (1..).zip(&self.counts).filter(|(_, count)| **count > 0);
+        used.map(|(next, &count)| (least_ns(next * JOINED as u64).wrapping_sub(1), count))
+    }
+}
+
+impl Latency {
+    /// Count requests that took the same time.
+    #[inline(always)]
+    pub fn record(&mut self, response: Duration, requests: u64) {
+        self.histogram.record(response, requests);
+        let (ns, times) = (u128::from(response.ns), u128::from(requests));
+        self.requests += requests;
+        self.sum += ns * times;
+        self.squares = self.squares.saturating_add((ns * ns).saturating_mul(times));
+        self.max = self.max.max(response.ns);
+    }
+
+    /// Count the requests of others, too.
+    pub(crate) fn add(&mut self, others: &Self) {
+        self.histogram.add(&others.histogram);
         self.requests += others.requests;
         self.sum += others.sum;
         self.squares = self.squares.saturating_add(others.squares);
@@ -95,18 +128,13 @@ impl Latency {
     /// The percentile for a share of the requests in nanoseconds, to three digits; `None` without requests.
     #[must_use]
     pub fn at(&self, quantile: f64) -> Option<u64> {
-        let (wanted, mut seen) = (((quantile * self.requests as f64).ceil() as u64).max(1), 0);
-        let end = self.buckets().find_map(|(end, count)| {
-            seen += count;
-            (seen >= wanted).then_some(end)
-        });
         // A percentile is the end of a bucket, and may exceed the largest value.
-        end.map(|end| end.min(self.max))
+        self.histogram.at(quantile, self.requests).map(|end| end.min(self.max))
     }
 
     /// The smallest response time, to three digits.
     pub(crate) fn min(&self) -> Option<u64> {
-        self.counts.iter().position(|&count| count > 0).map(|bucket| least_ns(bucket as u64))
+        self.histogram.counts.iter().position(|&count| count > 0).map(|bucket| least_ns(bucket as u64))
     }
 
     pub(crate) fn max(&self) -> Option<u64> {
@@ -120,8 +148,7 @@ impl Latency {
 
     /// The buckets in use: (highest value in nanoseconds, requests).
     pub(crate) fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let used = (1..).zip(&self.counts).filter(|(_, count)| **count > 0);
-        used.map(|(next, &count)| (least_ns(next).wrapping_sub(1), count))
+        self.histogram.buckets()
     }
 }
 

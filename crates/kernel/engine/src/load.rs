@@ -171,10 +171,10 @@ fn turns(scenario: &Scenario, report: &Report) -> (Duration, Duration) {
 }
 
 /// The load of a run from the windows of its time series, and how the device fell behind, if it did.
-pub(crate) fn load(
+pub(crate) fn load<'a>(
     scenario: &Scenario,
     mode: ReplayMode,
-    windows: impl Iterator<Item = Window>,
+    windows: impl Iterator<Item = (Time, &'a Window)>,
     end: End,
     report: &Report,
 ) -> (Load, Option<Fall>) {
@@ -182,10 +182,10 @@ pub(crate) fn load(
     let at = if is_open { end.last_arrival } else { end.last_answer };
     let last = |done| Behind { at, requests: end.requests, by: over(done, at), done };
     let (mut late, mut busy, mut requests) = (Vec::new(), Vec::new(), 0);
-    for window in windows.filter(|window| window.requests > 0) {
+    for (ends_at, window) in windows.filter(|(_, window)| window.requests > 0) {
         requests += window.requests;
-        let behind = |by, left| Behind { at: window.ends_at, requests, by, done: window.ends_at + left };
-        late.push(behind(window.response_mean(), window.response_max));
+        let behind = |by, left| Behind { at: ends_at, requests, by, done: ends_at + left };
+        late.push(behind(window.response_mean(), Duration { ns: window.response_ns_max }));
         busy.push(behind(window.backlog, window.backlog));
     }
     // The last window is still open: the end of the run replaces it.

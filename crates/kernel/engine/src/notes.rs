@@ -1,7 +1,6 @@
 //! The notes of a result: what its numbers do not say by themselves. Each is a condition and a text.
 
 use crate::load::Fall;
-use crate::metrics::Metrics;
 use crate::retention::fading;
 use crate::series::Series;
 use crate::spare::SpareSpace;
@@ -14,7 +13,6 @@ pub(crate) struct Ended<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) mode: ReplayMode,
     pub(crate) report: &'a Report,
-    pub(crate) metrics: &'a Metrics,
     pub(crate) series: &'a Series,
     /// The erases of each block.
     pub(crate) erases: &'a [u32],
@@ -52,7 +50,7 @@ const TOLERANCE: f64 = 0.01;
 
 /// A run beyond the measurements to which its scenario was fitted.
 fn beyond(run: &Ended<'_>) -> Option<String> {
-    let (measured, count) = (&run.scenario.measured, |path| run.metrics.count(path));
+    let (measured, count) = (&run.scenario.measured, |path| run.report.count(path));
     let (reads, writes) = (count("response_ns.read.count"), count("response_ns.write.count"));
     let rates = [("reads", reads, measured.reads_per_s), ("writes", writes, measured.writes_per_s)];
     let rates = rates.into_iter().filter_map(|(what, requests, most)| {

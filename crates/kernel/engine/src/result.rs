@@ -13,16 +13,6 @@ use coflash_scenario::Scenario;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The measurements of a finished engine.
-pub(crate) struct Measured {
-    pub(crate) metrics: Metrics,
-    /// Of each of [`KINDS`].
-    pub(crate) histograms: [Latency; 3],
-    pub(crate) series: Series,
-    pub(crate) erases: Vec<u32>,
-    pub(crate) notes: Vec<String>,
-}
-
 /// The kinds of requests whose response times have a histogram.
 const KINDS: [&str; 3] = ["all", "read", "write"];
 
@@ -69,7 +59,12 @@ impl Simulator {
 pub struct RunResult {
     pub(crate) scenario: Scenario,
     pub(crate) workload: Workload,
-    pub(crate) measured: Measured,
+    pub(crate) metrics: Metrics,
+    /// Of each of [`KINDS`].
+    pub(crate) histograms: [Latency; 3],
+    pub(crate) series: Series,
+    pub(crate) erases: Vec<u32>,
+    pub(crate) notes: Vec<String>,
     pub(crate) simulator: Simulator,
     pub(crate) jobs: Vec<JobReport>,
 }
@@ -97,7 +92,7 @@ impl RunResult {
     /// The metrics.
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
-        &self.measured.metrics
+        &self.metrics
     }
 
     /// The speed of the simulator.
@@ -109,26 +104,26 @@ impl RunResult {
     /// The time series.
     #[must_use]
     pub fn series(&self) -> &Series {
-        &self.measured.series
+        &self.series
     }
 
     /// The erases of each block in the measured part, by block number.
     #[must_use]
     pub fn erase_counts(&self) -> &[u32] {
-        &self.measured.erases
+        &self.erases
     }
 
     /// The remarks for a reader of the metrics.
     #[must_use]
     pub fn notes(&self) -> &[String] {
-        &self.measured.notes
+        &self.notes
     }
 
     /// The histogram of response times for "all", "read" or "write": (highest value in nanoseconds, requests).
     #[must_use]
     pub fn histogram(&self, kind: &str) -> Option<Vec<(u64, u64)>> {
         let place = KINDS.iter().position(|known| *known == kind)?;
-        Some(self.measured.histograms[place].buckets().collect())
+        Some(self.histograms[place].buckets().collect())
     }
 
     /// The whole result as one JSON object.
@@ -151,9 +146,9 @@ impl RunResult {
             scenario_hash: self.scenario.hash(),
             seed: self.scenario.seed,
             workload: &self.workload,
-            metrics: &self.measured.metrics,
-            assumptions: self.measured.metrics.assumptions(),
-            notes: &self.measured.notes,
+            metrics: &self.metrics,
+            assumptions: self.metrics.assumptions(),
+            notes: &self.notes,
             jobs: &self.jobs,
             simulator,
         };

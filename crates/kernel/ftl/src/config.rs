@@ -5,7 +5,7 @@ use crate::refresh_config::RefreshConfig;
 use crate::stream::{StreamGroups, WriteStream};
 use crate::victim::VictimConfig;
 use coflash_base::read::number_or_text;
-use coflash_base::{Bytes, Misfit, Ratio, Save, Share};
+use coflash_base::{Bytes, Misfit, Ratio, Share};
 use coflash_media::Geometry;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -67,31 +67,27 @@ impl Spare {
     }
 }
 
-/// The choice of the die for a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum Chips {
-    /// Page number modulo the number of dies: a page never leaves its die.
-    #[default]
-    Static,
-    /// The next die with room, in turn.
-    RoundRobin,
-    /// The die with the shortest backlog among those with room.
-    LeastBusy,
-}
+coflash_base::config! {
+    /// The choice of the die for a write.
+    pub enum Chips, default Static {
+        /// Page number modulo the number of dies: a page never leaves its die.
+        Static,
+        /// The next die with room, in turn.
+        RoundRobin,
+        /// The die with the shortest backlog among those with room.
+        LeastBusy,
+    }
 
-/// The allocation pools. Each has a free list, active blocks and a GC of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pools {
-    /// One pool per plane. A write goes to the plane of its die with the most free pages; ties are broken in turn.
-    #[default]
-    Plane,
-    /// One pool per die.
-    Die,
-    /// One pool over the device, of superblocks: a block of every plane of every die. Pages of a superblock go round the dies,
-    /// and its blocks are erased together.
-    Device,
+    /// The allocation pools. Each has a free list, active blocks and a GC of its own.
+    pub enum Pools, default Plane {
+        /// One pool per plane. A write goes to the plane of its die with the most free pages; ties are broken in turn.
+        Plane,
+        /// One pool per die.
+        Die,
+        /// One pool over the device, of superblocks: a block of every plane of every die. Pages of a superblock go round the dies,
+        /// and its blocks are erased together.
+        Device,
+    }
 }
 
 impl Pools {
@@ -105,17 +101,16 @@ impl Pools {
     }
 }
 
-/// Whether the last page of a block holds a summary: the owners of its other pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum Summary {
-    /// All pages hold data.
-    #[default]
-    Off,
-    /// Sealing a block programs its summary.
-    On,
-    /// As `on`, but the summary of a block sealed by GC costs nothing (as in the reference simulator).
-    FreeInGc,
+coflash_base::config! {
+    /// Whether the last page of a block holds a summary: the owners of its other pages.
+    pub enum Summary, default Off {
+        /// All pages hold data.
+        Off,
+        /// Sealing a block programs its summary.
+        On,
+        /// As `on`, but the summary of a block sealed by GC costs nothing (as in the reference simulator).
+        FreeInGc,
+    }
 }
 
 coflash_base::choice! {
@@ -191,15 +186,14 @@ impl GcMode {
     }
 }
 
-/// The operations that check whether GC is needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum Trigger {
-    /// Before a page is programmed.
-    #[default]
-    Write,
-    /// Before any operation on the die, including reads (as in the reference simulator).
-    Operation,
+coflash_base::config! {
+    /// The operations that check whether GC is needed.
+    pub enum Trigger, default Write {
+        /// Before a page is programmed.
+        Write,
+        /// Before any operation on the die, including reads (as in the reference simulator).
+        Operation,
+    }
 }
 
 /// A number of free blocks in a pool: a share of its blocks (`"5%"`) or a count (`3`).
@@ -316,9 +310,7 @@ coflash_base::config! {
         /// Blocks are opened as SLC while a pool has more free blocks than this. It is at least the mark at which GC works.
         pub while_free: FreeMark = FreeMark::Share(Share::percent(10)),
     }
-}
 
-coflash_base::config! {
     /// The flash translation layer.
     pub struct FtlConfig {
         /// Spare space: flash that is not exported to the host.

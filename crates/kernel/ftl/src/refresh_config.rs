@@ -1,20 +1,19 @@
 //! Refresh in a scenario.
 
 use coflash_base::{Duration, Misfit};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Refresh: rewriting data before it fades.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct RefreshConfig {
-    /// Retention time of data that was programmed fast (T). Without it, data does not fade.
-    pub fast_retention: Option<Duration>,
-    /// Retention time of any other data. Without it, data does not fade.
-    pub retention: Option<Duration>,
-    /// Allowance for time without power (D): data is refreshed this much earlier. Must be less than either retention
-    /// time.
-    pub power_off: Duration,
+coflash_base::config! {
+    /// Refresh: rewriting data before it fades.
+    #[derive(Eq)]
+    pub struct RefreshConfig {
+        /// Retention time of data that was programmed fast (T). Without it, data does not fade.
+        pub fast_retention: Option<Duration>,
+        /// Retention time of any other data. Without it, data does not fade.
+        pub retention: Option<Duration>,
+        /// Allowance for time without power (D): data is refreshed this much earlier. Must be less than either retention
+        /// time.
+        pub power_off: Duration,
+    }
 }
 
 impl RefreshConfig {

@@ -1,22 +1,19 @@
 //! Write streams: data of different streams goes to different blocks.
 
-use coflash_base::Save;
 use coflash_media::Cause;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// A write stream. Each stream, or group of streams, fills an active block of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum WriteStream {
-    /// Host writes past the cache.
-    Host,
-    /// Pages evicted from the device's cache.
-    Evict,
-    /// Pages copied by GC.
-    Gc,
-    /// Shadows copied by GC. They go to GC's stream unless the cooperation scheme separates them.
-    Shadow,
+coflash_base::config! {
+    /// A write stream. Each stream, or group of streams, fills an active block of its own.
+    pub enum WriteStream {
+        /// Host writes past the cache.
+        Host,
+        /// Pages evicted from the device's cache.
+        Evict,
+        /// Pages copied by GC.
+        Gc,
+        /// Shadows copied by GC. They go to GC's stream unless the cooperation scheme separates them.
+        Shadow,
+    }
 }
 
 impl WriteStream {

@@ -3,46 +3,37 @@
 use crate::scheme::SchemeConfig;
 use crate::workload_tracker;
 use crate::write_policy::WritePolicy;
-use coflash_base::{Bytes, Misfit, Save, Share};
+use coflash_base::{Bytes, Misfit, Share};
 use coflash_cache::EvictionConfig;
 use coflash_ftl::{CopySource, Decision, Requirements, WriteStream};
 use coflash_media::Mode;
 use coflash_media::disk::DisksConfig;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Whether a request waits for the group that is destaged to make room for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum Destaging {
-    /// A write, or a read of a page that enters the cache, is answered when the group is on the disk, as in the cost model.
-    #[default]
-    Foreground,
-    /// No request waits.
-    Background,
-}
+coflash_base::config! {
+    /// Whether a request waits for the group that is destaged to make room for it.
+    pub enum Destaging, default Foreground {
+        /// A write, or a read of a page that enters the cache, is answered when the group is on the disk, as in the cost model.
+        Foreground,
+        /// No request waits.
+        Background,
+    }
 
-/// How a write cache shrinks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum Resizing {
-    /// With each request, whatever the load of the disks. Writes wait for its destages.
-    Steady,
-    /// In the idle time of the disks, one group at a time. No request waits for it, and it yields to other transfers.
-    #[default]
-    Yielding,
-}
+    /// How a write cache shrinks.
+    pub enum Resizing, default Yielding {
+        /// With each request, whatever the load of the disks. Writes wait for its destages.
+        Steady,
+        /// In the idle time of the disks, one group at a time. No request waits for it, and it yields to other transfers.
+        Yielding,
+    }
 
-/// The pages that share active blocks of flash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ActiveBlocks {
-    /// New pages share blocks as set by `ftl.shared_streams`, where clean pages are of the stream "evict". GC's copies
-    /// are mixed.
-    #[default]
-    Mixed,
-    /// A block holds either clean or dirty pages; GC keeps them separate, too.
-    ByClass,
+    /// The pages that share active blocks of flash.
+    pub enum ActiveBlocks, default Mixed {
+        /// New pages share blocks as set by `ftl.shared_streams`, where clean pages are of the stream "evict". GC's copies
+        /// are mixed.
+        Mixed,
+        /// A block holds either clean or dirty pages; GC keeps them separate, too.
+        ByClass,
+    }
 }
 
 impl ActiveBlocks {
@@ -62,18 +53,15 @@ impl ActiveBlocks {
     }
 }
 
-/// The treatment of a partial write to a page that is not cached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum PartialWrites {
-    /// As a write of the whole page: the writer has the rest, too.
-    #[default]
-    Whole,
-    /// As a write to the disk, which writes sectors.
-    Disk,
-}
-
 coflash_base::config! {
+    /// The treatment of a partial write to a page that is not cached.
+    pub enum PartialWrites, default Whole {
+        /// As a write of the whole page: the writer has the rest, too.
+        Whole,
+        /// As a write to the disk, which writes sectors.
+        Disk,
+    }
+
     /// A flash cache in front of disks.
     pub struct HybridConfig {
         /// The disks.

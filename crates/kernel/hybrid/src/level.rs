@@ -136,7 +136,7 @@ impl<W: Copy> Hybrid<W> {
 
     /// The FTL, for uses that do not change its contents.
     pub fn flash_mut(&mut self) -> &mut Ftl {
-        self.tier.ftl_mut()
+        &mut self.tier.ftl
     }
 
     /// The current limits of the caches.
@@ -144,9 +144,7 @@ impl<W: Copy> Hybrid<W> {
     pub fn limits(&self) -> Limits {
         self.tier.limits()
     }
-}
 
-impl<W: Copy> Hybrid<W> {
     /// Recover from all programmed pages and the erase counts of blocks after a power cut; torn pages have no
     /// content. What flash has of pages that `is_above` names is out of date: a cache above has them, or their trims. The tier must be new. No request may be served before the returned moment.
     ///
@@ -291,7 +289,8 @@ impl<W: Copy> Hybrid<W> {
         let job = jobs.get(id);
         let Purpose::Group(group) = job.purpose else { return false };
         let rest = &job.pages[job.next..];
-        let Some(skipped) = rest.iter().position(|&(page, _)| tier.is_evicted_by(group, page)) else {
+        let Some(skipped) = rest.iter().position(|&(page, _)| tier.replacer.is_evicted_by(group, page))
+        else {
             return false;
         };
         let rest = &rest[skipped..];
@@ -303,7 +302,7 @@ impl<W: Copy> Hybrid<W> {
         }
         job.yielded = 0;
         for &(page, read) in &rest[1..] {
-            if page.get() != first.get() + pages || !tier.is_evicted_by(group, page) {
+            if page.get() != first.get() + pages || !tier.replacer.is_evicted_by(group, page) {
                 break;
             }
             at = at.max(read);
@@ -341,7 +340,7 @@ impl<W: Copy> Hybrid<W> {
                 self.at_work(io).destaged(group)?;
             }
             Purpose::Overwrite(group) => {
-                answer = self.at_work(io).overwritten(group)?;
+                answer = self.at_work(io).evict(group)?;
                 self.tier.above.leaving.retain(|_, leaving| leaving.0 != id);
             }
             Purpose::Through(group) => self.at_work(io).written_through(group)?,
@@ -485,8 +484,8 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
     }
 
     fn report(&self, report: &mut Report) {
-        Level::<M>::report(self.tier.ftl(), report);
-        let counters = self.tier.counters();
+        let Tier { ftl, counters, .. } = &self.tier;
+        Level::<M>::report(ftl, report);
         report.add(&CacheCounters {
             read_hits: counters.read_hits(),
             read_misses: counters.read_misses_pages,
@@ -514,7 +513,7 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
     }
 
     fn ftl(&self) -> &Ftl {
-        self.tier.ftl()
+        &self.tier.ftl
     }
 
     fn elsewhere(&self, page: Lpn) -> Option<Elsewhere> {
@@ -553,7 +552,7 @@ impl<W> Cooperates for Hybrid<W> {
     }
 
     fn keeps(&mut self, page: Cached) -> bool {
-        !self.tier.is_sole(page.lpn)
+        !self.tier.above.is_sole(page.lpn)
     }
 
     fn assert_agrees(&self, cache: &Cache, _: impl FnOnce(&Cache, &Ftl)) {
@@ -561,6 +560,6 @@ impl<W> Cooperates for Hybrid<W> {
     }
 
     fn flash(&self) -> &Ftl {
-        self.tier.ftl()
+        &self.tier.ftl
     }
 }

@@ -1,10 +1,8 @@
 //! The cache in a scenario.
 
-use coflash_base::{Amount, Bytes, Duration, Misfit, Save};
+use coflash_base::{Amount, Bytes, Duration, Misfit};
 use coflash_cache::EvictionConfig;
 use coflash_media::CacheTiming;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// The slots of a cache of the given size for a device of `logical_pages`; `key` is the size's key in the scenario.
 ///
@@ -21,31 +19,25 @@ pub(crate) fn slots(size: Amount, key: &str, page_bytes: u64, logical_pages: u32
     })
 }
 
-/// Whether a write that needs a slot waits until the evicted page is in flash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum Eviction {
-    /// The write waits: the evicted page is in flash before its slot is reused.
-    #[default]
-    Foreground,
-    /// The write does not wait: the controller holds the evicted page elsewhere meanwhile. The die is busy all the
-    /// same.
-    Background,
-}
-
-/// The place of the cache: in the device or in the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Placement {
-    /// In the device. Cache and FTL share one controller and cooperate at no cost.
-    #[default]
-    InStorage,
-    /// In the host. Accesses that miss the cache cross the link, and so do all messages between cache and flash; see
-    /// `[host]`. Not with schemes for write buffers.
-    Host,
-}
-
 coflash_base::config! {
+    /// Whether a write that needs a slot waits until the evicted page is in flash.
+    pub enum Eviction, default Foreground {
+        /// The write waits: the evicted page is in flash before its slot is reused.
+        Foreground,
+        /// The write does not wait: the controller holds the evicted page elsewhere meanwhile. The die is busy all the
+        /// same.
+        Background,
+    }
+
+    /// The place of the cache: in the device or in the host.
+    pub enum Placement, default InStorage {
+        /// In the device. Cache and FTL share one controller and cooperate at no cost.
+        InStorage,
+        /// In the host. Accesses that miss the cache cross the link, and so do all messages between cache and flash; see
+        /// `[host]`. Not with schemes for write buffers.
+        Host,
+    }
+
     /// A cache of page-sized slots: NVM or, as a write buffer, DRAM.
     pub struct CacheConfig {
         /// Size: bytes ("64MiB") or a share of the logical space ("5%"); "0B" for no cache.

@@ -2,32 +2,31 @@
 
 use crate::level::{Command, Crossing};
 use coflash_base::{Bytes, Duration, Misfit, Op, Save};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
-/// The controller of the device: times of its firmware, and a write buffer. By default it takes no time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(deny_unknown_fields, default)]
-pub struct ControllerConfig {
-    /// Number of commands that the firmware works on at the same time; others wait. Default: any number.
-    pub cores: Option<NonZeroU32>,
-    /// Firmware time of a read.
-    pub read_command: Duration,
-    /// Firmware time of each 4 KiB of a read.
-    pub read_4k: Duration,
-    /// Firmware time of a write, a trim or a flush.
-    pub write_command: Duration,
-    /// Firmware time of each 4 KiB of a write.
-    pub write_4k: Duration,
-    /// Size of the write buffer; "0B" for none. A write is answered when its pages are in the buffer. They stay there until
-    /// they are programmed.
-    pub write_buffer: Bytes,
-    /// The maximum number of bytes per second that leave the write buffer, as under a power limit; "0B": only flash limits them.
-    pub drain_per_s: Bytes,
-    /// Whether a power cut loses the write buffer. Then a flush waits until its pages are in flash; otherwise
-    /// (power-loss protection) it waits for nothing.
-    pub volatile: bool,
+coflash_base::config! {
+    /// The controller of the device: times of its firmware, and a write buffer. By default it takes no time.
+    #[derive(Save)]
+    pub struct ControllerConfig {
+        /// Number of commands that the firmware works on at the same time; others wait. Default: any number.
+        pub cores: Option<NonZeroU32>,
+        /// Firmware time of a read.
+        pub read_command: Duration,
+        /// Firmware time of each 4 KiB of a read.
+        pub read_4k: Duration,
+        /// Firmware time of a write, a trim or a flush.
+        pub write_command: Duration,
+        /// Firmware time of each 4 KiB of a write.
+        pub write_4k: Duration,
+        /// Size of the write buffer; "0B" for none. A write is answered when its pages are in the buffer. They stay there until
+        /// they are programmed.
+        pub write_buffer: Bytes,
+        /// The maximum number of bytes per second that leave the write buffer, as under a power limit; "0B": only flash limits them.
+        pub drain_per_s: Bytes,
+        /// Whether a power cut loses the write buffer. Then a flush waits until its pages are in flash; otherwise
+        /// (power-loss protection) it waits for nothing.
+        pub volatile: bool,
+    }
 }
 
 impl ControllerConfig {

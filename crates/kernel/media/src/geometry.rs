@@ -14,8 +14,6 @@
 //! Dies are numbered with the channel changing fastest: consecutive dies sit on different channels.
 
 use coflash_base::{Bytes, Misfit, Save, id_type};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 id_type!(
     /// A physical page.
@@ -30,19 +28,18 @@ id_type!(
     DieId
 );
 
-/// The bits that a cell holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cell {
-    /// One bit.
-    #[default]
-    Slc,
-    /// Two bits.
-    Mlc,
-    /// Three bits.
-    Tlc,
-    /// Four bits.
-    Qlc,
+coflash_base::config! {
+    /// The bits that a cell holds.
+    pub enum Cell, default Slc {
+        /// One bit.
+        Slc,
+        /// Two bits.
+        Mlc,
+        /// Three bits.
+        Tlc,
+        /// Four bits.
+        Qlc,
+    }
 }
 
 impl Cell {

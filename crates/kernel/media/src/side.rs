@@ -20,19 +20,15 @@ impl Side {
     pub fn has_device(self) -> bool {
         self != Self::Host
     }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Host => "host",
-            Self::Device => "device",
-            Self::Both => "both",
-        }
-    }
 }
 
 impl std::fmt::Display for Side {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
+        f.write_str(match self {
+            Self::Host => "host",
+            Self::Device => "device",
+            Self::Both => "both",
+        })
     }
 }
 
@@ -41,7 +37,7 @@ impl std::str::FromStr for Side {
 
     /// Read `host`, `device` or `both`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let side = Self::ALL.into_iter().find(|side| side.name() == text);
+        let side = Self::ALL.into_iter().find(|side| side.to_string() == text);
         side.ok_or_else(|| format!("\"{text}\" was given; \"host\", \"device\" or \"both\" is allowed"))
     }
 }

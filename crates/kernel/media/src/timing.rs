@@ -2,29 +2,23 @@
 
 use crate::Geometry;
 use coflash_base::{Duration, Misfit, Save};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Whether the chips of a channel share its bus.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum Channel {
-    /// Each die has a bus of its own. It is busy for array and transfer time, and never waits for a bus.
-    Private,
-    /// The dies of a channel share one bus. Transfers are served in the order of their requests.
-    #[default]
-    Shared,
-}
+coflash_base::config! {
+    /// Whether the chips of a channel share its bus.
+    pub enum Channel, default Shared {
+        /// Each die has a bus of its own. It is busy for array and transfer time, and never waits for a bus.
+        Private,
+        /// The dies of a channel share one bus. Transfers are served in the order of their requests.
+        Shared,
+    }
 
-/// Whether the planes of a die work in parallel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum Planes {
-    /// Each die serves one operation at a time.
-    #[default]
-    Serial,
-    /// Each plane serves one operation at a time.
-    Parallel,
+    /// Whether the planes of a die work in parallel.
+    pub enum Planes, default Serial {
+        /// Each die serves one operation at a time.
+        Serial,
+        /// Each plane serves one operation at a time.
+        Parallel,
+    }
 }
 
 coflash_base::choice! {
@@ -56,19 +50,16 @@ fn overtaken_max() -> u32 {
     16
 }
 
-/// How the times of programs are distributed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProgramDistribution {
-    /// Each program takes its mean time.
-    #[default]
-    Fixed,
-    /// The time of each program is drawn from an exponential distribution with that mean. Reads then wait for a busy die
-    /// as on measured drives.
-    Exponential,
-}
-
 coflash_base::config! {
+    /// How the times of programs are distributed.
+    pub enum ProgramDistribution, default Fixed {
+        /// Each program takes its mean time.
+        Fixed,
+        /// The time of each program is drawn from an exponential distribution with that mean. Reads then wait for a busy die
+        /// as on measured drives.
+        Exponential,
+    }
+
     /// Times of the flash array and its bus.
     #[derive(Eq, Save)]
     pub struct Timing {

@@ -93,9 +93,7 @@ impl Scenario {
             ScenarioError::whole(format!("{name_or_path}: {error}{step}"))
         })
     }
-}
 
-impl Scenario {
     /// Whether the text names a scenario: a built-in one, or a file.
     #[must_use]
     pub fn is_named(name_or_path: &str) -> bool {

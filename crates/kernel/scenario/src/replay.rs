@@ -1,19 +1,14 @@
 //! The replay of a workload.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// The issue times of requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReplayMode {
-    /// Open loop: at the arrival times of the workload.
-    Open,
-    /// Closed loop: as soon as fewer than `queue_depth` requests are outstanding; arrival times are ignored.
-    Closed,
-}
-
 coflash_base::config! {
+    /// The issue times of requests.
+    pub enum ReplayMode {
+        /// Open loop: at the arrival times of the workload.
+        Open,
+        /// Closed loop: as soon as fewer than `queue_depth` requests are outstanding; arrival times are ignored.
+        Closed,
+    }
+
     /// The replay of the workload.
     pub struct ReplayConfig {
         /// Issue times: those of the workload (open), or set by the completions (closed). Default: closed for a workload whose

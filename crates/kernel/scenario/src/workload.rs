@@ -10,18 +10,17 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::num::{NonZeroU32, NonZeroU64};
 
-/// The treatment of addresses beyond the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Remap {
-    /// Addresses beyond the device are an error, which names the required capacity.
-    #[default]
-    None,
-    /// Pages, or units of `ftl.indirection_unit`, are renumbered in the order of their first access; the device must hold all that are
-    /// accessed.
-    Dense,
-    /// A page number is taken modulo the pages of the device; different pages may collide.
-    Modulo,
+coflash_base::config! {
+    /// The treatment of addresses beyond the device.
+    pub enum Remap, default None {
+        /// Addresses beyond the device are an error, which names the required capacity.
+        None,
+        /// Pages, or units of `ftl.indirection_unit`, are renumbered in the order of their first access; the device must hold all that are
+        /// accessed.
+        Dense,
+        /// A page number is taken modulo the pages of the device; different pages may collide.
+        Modulo,
+    }
 }
 
 /// The workload: a trace or generated requests.

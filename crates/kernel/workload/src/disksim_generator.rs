@@ -9,25 +9,20 @@
 
 use crate::{BATCH_REQUESTS, Op, Request, Source, WorkloadError, refuse};
 use coflash_base::{Bytes, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// The published workloads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pattern {
-    /// Reads; each request begins at the end of the previous one.
-    SequentialRead,
-    /// Reads at uniformly random positions.
-    RandomRead,
-    /// Writes; each request begins at the end of the previous one.
-    SequentialWrite,
-    /// Writes at uniformly random positions.
-    #[default]
-    RandomWrite,
-}
 
 coflash_base::config! {
+    /// The published workloads.
+    pub enum Pattern, default RandomWrite {
+        /// Reads; each request begins at the end of the previous one.
+        SequentialRead,
+        /// Reads at uniformly random positions.
+        RandomRead,
+        /// Writes; each request begins at the end of the previous one.
+        SequentialWrite,
+        /// Writes at uniformly random positions.
+        RandomWrite,
+    }
+
     /// DiskSim's generator, with the parameters of the published runs as defaults.
     pub struct DiskSimConfig {
         /// The published workload: reads or writes, sequential or random.

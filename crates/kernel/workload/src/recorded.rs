@@ -1,8 +1,6 @@
 //! Recorded workloads, as far as scenarios and runs know them: the keys of their reader, which gives them their meaning.
 
 use coflash_base::{Bytes, Duration};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::io::Read;
 use std::sync::Arc;
 
@@ -13,19 +11,16 @@ pub const STANDARD_INPUT: &str = "-";
 /// it a caller sees all bytes of the input.
 pub type Tap = Arc<dyn Fn(&str, Box<dyn Read + Send>) -> Box<dyn Read + Send> + Send + Sync>;
 
-/// The treatment of malformed records.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnError {
-    /// Refuse the trace.
-    #[default]
-    Stop,
-    /// Skip the record; a remark gives the number of skipped records. Of a compressed file that ends early, what can be
-    /// decompressed is read.
-    Skip,
-}
-
 coflash_base::config! {
+    /// The treatment of malformed records.
+    pub enum OnError, default Stop {
+        /// Refuse the trace.
+        Stop,
+        /// Skip the record; a remark gives the number of skipped records. Of a compressed file that ends early, what can be
+        /// decompressed is read.
+        Skip,
+    }
+
     /// Options of the trace reader.
     #[derive(Eq)]
     pub struct TraceOptions {
@@ -66,41 +61,36 @@ coflash_base::config! {
         /// otherwise in sequence.
         pub merge: Option<Arrangement>,
     }
-}
 
-/// The combination of several files to one trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Arrangement {
-    /// Each file begins at the end of the previous one.
-    Sequence,
-    /// The files were recorded at the same time: requests are merged by time.
-    Time,
-}
+    /// The combination of several files to one trace.
+    pub enum Arrangement {
+        /// Each file begins at the end of the previous one.
+        Sequence,
+        /// The files were recorded at the same time: requests are merged by time.
+        Time,
+    }
 
-/// An event of a request; the letters of blktrace are accepted, too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum TraceEvent {
-    /// The request enters the block layer.
-    #[serde(alias = "Q")]
-    Queue,
-    /// The request is issued to the device.
-    #[serde(alias = "D")]
-    Issue,
-    /// The device completes the request.
-    #[serde(alias = "C")]
-    Complete,
-}
+    /// An event of a request; the letters of blktrace are accepted, too.
+    pub enum TraceEvent {
+        /// The request enters the block layer.
+        #[serde(alias = "Q")]
+        Queue,
+        /// The request is issued to the device.
+        #[serde(alias = "D")]
+        Issue,
+        /// The device completes the request.
+        #[serde(alias = "C")]
+        Complete,
+    }
 
-/// Units of an ASCII trace. Defaults: the usual units of the format.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Units {
-    /// Unit of times.
-    pub time: Option<Duration>,
-    /// Unit of addresses.
-    pub address: Option<Bytes>,
-    /// Unit of sizes.
-    pub size: Option<Bytes>,
+    /// Units of an ASCII trace. Defaults: the usual units of the format.
+    #[derive(Copy, Eq)]
+    pub struct Units {
+        /// Unit of times.
+        pub time: Option<Duration>,
+        /// Unit of addresses.
+        pub address: Option<Bytes>,
+        /// Unit of sizes.
+        pub size: Option<Bytes>,
+    }
 }

@@ -68,6 +68,7 @@ impl Policy for Arc {
     const SUMMARY: &'static str =
         "Two LRU lists, of pages used once and used again, whose sizes adapt to what returns.";
     const SOURCE: &'static str = "Megiddo & Modha, FAST 2003";
+    const NEEDS: &'static str = "22 B a slot, 4 B a logical page";
 }
 
 impl EvictionPolicy for Arc {

@@ -29,6 +29,7 @@ impl Policy for ClockEviction {
     const SUMMARY: &'static str =
         "A hand goes round the pages and evicts the first one not used since its last turn.";
     const SOURCE: &'static str = "F. J. Corbató, A Paging Experiment with the Multics System, 1968";
+    const NEEDS: &'static str = "9 B a slot";
 }
 
 impl EvictionPolicy for ClockEviction {

@@ -18,6 +18,7 @@ impl Policy for Fifo {
     type Config = NoParameters;
     const SUMMARY: &'static str = "Evicts the page that was inserted first, however often it was used.";
     const SOURCE: &'static str = "folklore";
+    const NEEDS: &'static str = "8 B a slot";
 }
 
 impl EvictionPolicy for Fifo {

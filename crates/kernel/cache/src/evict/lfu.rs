@@ -63,6 +63,7 @@ impl Policy for Lfu {
     type Config = NoParameters;
     const SUMMARY: &'static str = "Evicts the page with the fewest uses since it was inserted.";
     const SOURCE: &'static str = "folklore; in O(1) by Shah, Mitra & Matani, 2010";
+    const NEEDS: &'static str = "36 B a slot";
 }
 
 impl EvictionPolicy for Lfu {

@@ -134,6 +134,7 @@ impl Policy for Lirs {
     type Config = LirsConfig;
     const SUMMARY: &'static str = "Keeps the pages whose last two uses were closest together.";
     const SOURCE: &'static str = "Jiang & Zhang, SIGMETRICS 2002";
+    const NEEDS: &'static str = "59 B a slot, 4 B a logical page";
 }
 
 impl EvictionPolicy for Lirs {

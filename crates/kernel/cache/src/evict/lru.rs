@@ -19,6 +19,7 @@ impl Policy for Lru {
     type Config = NoParameters;
     const SUMMARY: &'static str = "Evicts the page used longest ago.";
     const SOURCE: &'static str = "folklore; studied by R. L. Mattson et al., IBM Systems Journal 9(2), 1970";
+    const NEEDS: &'static str = "8 B a slot";
 }
 
 impl EvictionPolicy for Lru {

@@ -20,6 +20,7 @@ use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{Lpn, Misfit, Policy};
 
+pub use bplru::BlocksConfig;
 pub use cflru::CflruConfig;
 pub use external::{ExternalEviction, MakeEviction};
 pub use lirs::LirsConfig;

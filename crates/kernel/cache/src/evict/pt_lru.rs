@@ -71,6 +71,7 @@ impl Policy for PtLru {
     const SUMMARY: &'static str =
         "Evicts cold clean pages first, then cold dirty ones more often than hot clean ones.";
     const SOURCE: &'static str = "Cui, Wu, Wang & Duan, IEEE TCE 60(4), 2014";
+    const NEEDS: &'static str = "25 B a slot";
 }
 
 impl EvictionPolicy for PtLru {

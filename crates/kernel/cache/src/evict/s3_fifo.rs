@@ -79,6 +79,7 @@ impl Policy for S3Fifo {
     const SUMMARY: &'static str =
         "A small FIFO sorts out pages used only once, before a large one with second chances.";
     const SOURCE: &'static str = "Yang, Zhang, Qiu, Yue & Rashmi, SOSP 2023; as in libCacheSim 0.3.5";
+    const NEEDS: &'static str = "21.7 B a slot, 4 B a logical page";
 }
 
 impl EvictionPolicy for S3Fifo {

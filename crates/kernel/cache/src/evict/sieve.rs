@@ -27,6 +27,7 @@ impl Policy for Sieve {
     const SUMMARY: &'static str =
         "A hand goes from old pages to new ones and evicts the first one not used since its last turn.";
     const SOURCE: &'static str = "Zhang, Yang, Yue, Vigfusson & Rashmi, NSDI 2024";
+    const NEEDS: &'static str = "9 B a slot";
 }
 
 impl EvictionPolicy for Sieve {

@@ -45,6 +45,7 @@ impl Policy for TwoQ {
     const SUMMARY: &'static str =
         "A FIFO of new pages before an LRU list of those that were used again after they left it.";
     const SOURCE: &'static str = "Johnson & Shasha, VLDB 1994";
+    const NEEDS: &'static str = "15.5 B a slot, 4 B a logical page";
 }
 
 impl EvictionPolicy for TwoQ {

@@ -97,6 +97,7 @@ impl Policy for WTinyLfu {
     const SUMMARY: &'static str =
         "Pages leave a small window for the main part only if they were used more often than its victim.";
     const SOURCE: &'static str = "Einziger, Friedman & Manes, ACM TOS 13(4), 2017";
+    const NEEDS: &'static str = "9 B a slot, 4 B a logical page";
 }
 
 impl EvictionPolicy for WTinyLfu {

@@ -9,7 +9,7 @@ use crate::load::{End, load};
 use crate::metrics::{EraseCounts, Metrics};
 use crate::notes::{Ended, notes};
 use crate::observer::SoFar;
-use crate::result::{Measured, RunResult, Simulator, Workload};
+use crate::result::{RunResult, Simulator, Workload};
 use crate::series::Recorder;
 use crate::spare::SpareSpace;
 use coflash_base::measure::Report;
@@ -20,7 +20,7 @@ use coflash_media::SimulatedMedia;
 use coflash_scenario::{ReplayMode, Scenario};
 
 /// Counters and response times of the host's requests.
-#[derive(Clone, Debug, Save)]
+#[derive(Clone, Debug, Default, Save)]
 pub(super) struct Meters {
     pub(super) host: HostCounters,
     pub(super) read: Latency,
@@ -115,12 +115,10 @@ impl<M: SimulatedMedia> Engine<M> {
         report.add(&SpareSpace::count(level.ftl().invalid_pages(), &erases));
         add_device(&mut report, scenario, self.logical_bytes());
         report.add(&load);
-        let metrics = Metrics::new(report.clone());
         let notes = notes(&Ended {
             scenario,
             mode,
             report: &report,
-            metrics: &metrics,
             series: &series,
             erases: &erases,
             logical_pages: level.logical_pages().into(),
@@ -130,8 +128,17 @@ impl<M: SimulatedMedia> Engine<M> {
         // Of the stack, without the meters.
         let heap_bytes = level.heap_bytes() + media.timeline().heap_bytes();
         let state_bytes_per_page = heap_bytes as f64 / f64::from(scenario.flash.pages());
-        let simulator = Simulator::new(wall_seconds, &metrics, state_bytes_per_page);
-        let measured = Measured { metrics, histograms: [all, read, write], series, erases, notes };
-        RunResult { scenario: scenario.clone(), workload, measured, simulator, jobs: Vec::new() }
+        let metrics = Metrics::new(report);
+        RunResult {
+            scenario: scenario.clone(),
+            workload,
+            simulator: Simulator::new(wall_seconds, &metrics, state_bytes_per_page),
+            metrics,
+            histograms: [all, read, write],
+            series,
+            erases,
+            notes,
+            jobs: Vec::new(),
+        }
     }
 }

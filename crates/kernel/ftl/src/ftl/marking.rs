@@ -12,20 +12,6 @@ impl Ftl {
         self.pages.track_host(&self.geometry);
     }
 
-    /// Mark the flash copy of a page, if any: the device's memory holds the same data (CDM: *removable*).
-    #[inline]
-    pub fn mark(&mut self, lpn: Lpn) {
-        debug_assert!(!self.marks(lpn).is_some_and(|marks| marks.device), "{lpn:?} is marked twice");
-        self.set_mark(lpn, Memory::Device, true);
-    }
-
-    /// Clear the mark: flash holds the only copy again.
-    #[inline]
-    pub fn unmark(&mut self, lpn: Lpn) {
-        debug_assert!(self.marks(lpn).is_none_or(|marks| marks.device), "{lpn:?} is not marked");
-        self.set_mark(lpn, Memory::Device, false);
-    }
-
     /// Set whether a memory holds a copy of a page. If flash has no copy, the host's mark is kept for the
     /// next copy; it may be older data on its way from the device's cache.
     #[inline]

@@ -10,8 +10,6 @@
 
 use super::{Class, Classes, Cleaned, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{Lpn, Misfit, Policy, Save, Share};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 coflash_base::choice! {
     /// What GC may mix.
@@ -28,32 +26,26 @@ coflash_base::choice! {
     }
 }
 
-/// The units of handles that nobody writes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Idle {
-    /// A handle has a unit from its first write on.
-    #[default]
-    Closed,
-    /// Each handle has an open unit from the beginning, as a handle of NVMe always refers to one.
-    Open,
-}
-
-/// The handle whose units take copies of persistently isolated handles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum Copies {
-    /// That of the unit that is cleaned.
-    #[default]
-    OfUnit,
-    /// That of the last write before GC: a fault that breaks the isolation.
-    OfWriter,
-    /// That of the request for which GC runs (the one before it is as good), and handle 0 for a unit that is cleaned lazily: a fault
-    /// as well, of WARP's emulator until October 2025.
-    OfCaller,
-}
-
 coflash_base::config! {
+    /// The units of handles that nobody writes to.
+    pub enum Idle, default Closed {
+        /// A handle has a unit from its first write on.
+        Closed,
+        /// Each handle has an open unit from the beginning, as a handle of NVMe always refers to one.
+        Open,
+    }
+
+    /// The handle whose units take copies of persistently isolated handles.
+    pub enum Copies, default OfUnit {
+        /// That of the unit that is cleaned.
+        OfUnit,
+        /// That of the last write before GC: a fault that breaks the isolation.
+        OfWriter,
+        /// That of the request for which GC runs (the one before it is as good), and handle 0 for a unit that is cleaned lazily: a fault
+        /// as well, of WARP's emulator until October 2025.
+        OfCaller,
+    }
+
     /// The parameters of FDP.
     #[derive(Eq)]
     pub struct FdpConfig {

@@ -41,7 +41,7 @@ const FEATURES: [(&str, Feature); 9] = [
 ];
 
 /// The features of a page.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OfPage;
 
 impl Features for OfPage {

@@ -9,29 +9,23 @@ use super::in_order::{Order, OrderRule};
 use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
 use coflash_base::{List, Policy, Save};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// What is read to clean a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reads {
-    /// Its valid pages.
-    #[default]
-    Valid,
-    /// All its pages.
-    Whole,
-}
+coflash_base::config! {
+    /// What is read to clean a block.
+    pub enum Reads, default Valid {
+        /// Its valid pages.
+        Valid,
+        /// All its pages.
+        Whole,
+    }
 
-/// How much the age counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum AgeFactor {
-    /// The age.
-    #[default]
-    Linear,
-    /// Its square root.
-    Root,
+    /// How much the age counts.
+    pub enum AgeFactor, default Linear {
+        /// The age.
+        Linear,
+        /// Its square root.
+        Root,
+    }
 }
 
 impl AgeFactor {
@@ -44,14 +38,15 @@ impl AgeFactor {
     }
 }
 
-/// The parameters of cost-benefit.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(deny_unknown_fields, default)]
-pub struct CostBenefitConfig {
-    /// What is read to clean a block: `valid` for the cost 2u, `whole` for 1 + u as in LFS.
-    pub reads: Reads,
-    /// How much the age counts: `linear`, or `root` for its square root as in SepBIT's simulator.
-    pub age: AgeFactor,
+coflash_base::config! {
+    /// The parameters of cost-benefit.
+    #[derive(Eq, Save)]
+    pub struct CostBenefitConfig {
+        /// What is read to clean a block: `valid` for the cost 2u, `whole` for 1 + u as in LFS.
+        pub reads: Reads,
+        /// How much the age counts: `linear`, or `root` for its square root as in SepBIT's simulator.
+        pub age: AgeFactor,
+    }
 }
 
 /// The cost-benefit policy.

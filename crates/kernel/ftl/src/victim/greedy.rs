@@ -7,28 +7,24 @@
 use super::{Candidates, Pool, VictimPolicy};
 use crate::ids::LocalBlock;
 use coflash_base::{Ahead, Lists, Policy, Save};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The choice among several cheapest blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum Tie {
-    /// The block that has had its cost for longest.
-    #[default]
-    Oldest,
-    /// The block that got its cost last.
-    Newest,
-    /// The block with the highest number (as in the reference simulator); searches the whole bucket.
-    HighestBlock,
-}
-
-/// Parameters of `greedy`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct GreedyConfig {
+coflash_base::config! {
     /// The choice among several cheapest blocks.
-    pub tie: Tie,
+    pub enum Tie, default Oldest {
+        /// The block that has had its cost for longest.
+        Oldest,
+        /// The block that got its cost last.
+        Newest,
+        /// The block with the highest number (as in the reference simulator); searches the whole bucket.
+        HighestBlock,
+    }
+
+    /// Parameters of `greedy`.
+    #[derive(Copy, Eq)]
+    pub struct GreedyConfig {
+        /// The choice among several cheapest blocks.
+        pub tie: Tie,
+    }
 }
 
 /// The greedy policy.

@@ -9,8 +9,6 @@ use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
 use coflash_base::expression::{Expression, Features, Over};
 use coflash_base::{List, Policy, Save};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// The number of candidates evaluated at once.
 const LANES: usize = 64;
@@ -30,19 +28,18 @@ const FEATURES: [(&str, Feature); 8] = [
     ("quiet", |_, _, later| f64::from(later)),
 ];
 
-/// The choice among several blocks of the highest score.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum ScoreTie {
-    /// The block that has had its cost for longest, as in `greedy`.
-    #[default]
-    Oldest,
-    /// The block that was sealed first, as in `cost-benefit`.
-    FirstSealed,
+coflash_base::config! {
+    /// The choice among several blocks of the highest score.
+    pub enum ScoreTie, default Oldest {
+        /// The block that has had its cost for longest, as in `greedy`.
+        Oldest,
+        /// The block that was sealed first, as in `cost-benefit`.
+        FirstSealed,
+    }
 }
 
 /// The features of a block.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OfBlock;
 
 impl Features for OfBlock {
@@ -54,24 +51,17 @@ impl Features for OfBlock {
 /// A score of blocks.
 pub type Score = Over<OfBlock>;
 
-/// Parameters of `score`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ScoreConfig {
-    /// An expression, such as `(1 - u) / (1 + u) * age`, over the features of a block: `u`, the share of its pages to be
-    /// copied, marked pages by their weight; `cost`, these pages; `freed`, the pages that cleaning it frees; `valid`, its
-    /// valid pages; `pages`, all its pages; `age`, programs of the device since it was sealed; `erases`, its erase count;
-    /// `quiet`, the candidates of its pool whose cost changed later. Operators: `+ - * / ^ < <= > >=`. Functions: `min`,
-    /// `max`, `abs`, `sqrt`, `exp`, `log`, `if(condition, then, else)`.
-    pub score: Score,
-    /// The choice among several blocks of the highest score.
-    pub tie: ScoreTie,
-}
-
-impl Default for ScoreConfig {
-    fn default() -> Self {
-        let lfs = Score::parse("(1 - u) / (1 + u) * age").expect("it has no unknown feature");
-        Self { score: lfs, tie: ScoreTie::default() }
+coflash_base::config! {
+    /// Parameters of `score`.
+    pub struct ScoreConfig {
+        /// An expression, such as `(1 - u) / (1 + u) * age`, over the features of a block: `u`, the share of its pages to be
+        /// copied, marked pages by their weight; `cost`, these pages; `freed`, the pages that cleaning it frees; `valid`, its
+        /// valid pages; `pages`, all its pages; `age`, programs of the device since it was sealed; `erases`, its erase count;
+        /// `quiet`, the candidates of its pool whose cost changed later. Operators: `+ - * / ^ < <= > >=`. Functions: `min`,
+        /// `max`, `abs`, `sqrt`, `exp`, `log`, `if(condition, then, else)`.
+        pub score: Score = Score::parse("(1 - u) / (1 + u) * age").expect("it has no unknown feature"),
+        /// The choice among several blocks of the highest score.
+        pub tie: ScoreTie,
     }
 }
 

@@ -167,10 +167,10 @@ impl Checked {
                 self.ledger.marks = true;
                 let marked = &mut self.tier.marked[page.index()];
                 *marked = if marked.is_none() { Some(AgeClass::FIRST) } else { None };
-                if marked.is_some() { self.ftl.mark(page) } else { self.ftl.unmark(page) }
+                self.ftl.set_mark(page, coflash_media::Memory::Device, marked.is_some());
             }
             Operation::Mark(page) => {
-                self.ftl.mark(page);
+                self.ftl.set_mark(page, coflash_media::Memory::Device, true);
                 assert!(!self.ftl.is_marked(page), "a page that is not mapped has no mark");
             }
             Operation::AgeClass(page, class) => {

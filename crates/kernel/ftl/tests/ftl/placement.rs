@@ -7,7 +7,7 @@ use coflash_ftl::{
     Chips, CopyAll, Decision, FreeMark, Ftl, GcHook, GcMode, Io, Marks, PageWrite, PlacementConfig,
     VictimConfig, WearLevelling, Weight, Weights, WriteStream,
 };
-use coflash_media::{Cause, DieId, Geometry, Media, Place, Untimed};
+use coflash_media::{Cause, DieId, Geometry, Media, Memory, Place, Untimed};
 
 fn write(ftl: &mut Ftl, page: u32) {
     let mut io = Io { media: &mut Untimed, hook: &mut CopyAll, start: () };
@@ -214,7 +214,7 @@ fn cleaned_first(weight: Weight, fractional: bool) -> usize {
         ftl.write(page_write(Lpn::new(page), Place::Host, Cause::Host), (), &mut io).unwrap();
     };
     (0..8).for_each(|page| write(&mut ftl, page));
-    (0..4).for_each(|page| ftl.mark(Lpn::new(page)));
+    (0..4).for_each(|page| ftl.set_mark(Lpn::new(page), Memory::Device, true));
     // The other blocks lose their pages one by one, later than block 1.
     let mut pages = [4, 5].into_iter().chain(8..32).chain((8..32).step_by(4)).chain((9..32).step_by(4));
     while ftl.counters().erases_blocks == 0 {
@@ -300,7 +300,7 @@ fn a_page_overwritten_in_a_cache_is_not_new_when_the_cache_writes_it() {
 fn a_page_that_gc_dropped_comes_back_as_a_copy_or_as_written_by_the_stream_that_the_cache_names() {
     for (stream, class) in [(WriteStream::Gc, 1), (WriteStream::Evict, 3)] {
         let mut dac = Dac::new();
-        dac.ftl.mark(PAGE);
+        dac.ftl.set_mark(PAGE, Memory::Device, true);
         dac.erase();
         assert_eq!(dac.ftl.lookup(PAGE), None, "it was dropped");
         assert_eq!(dac.write(stream), class, "{stream:?}");

@@ -4,7 +4,7 @@ use crate::setup::{Reproduce, Setup, page_write, victims};
 use coflash_base::Lpn;
 use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_ftl::{Decision, Ftl, GcHook, Io, Marks, Weight, Weights};
-use coflash_media::{Cause, DieId, Media, Place};
+use coflash_media::{Cause, DieId, Media, Memory, Place};
 use coflash_testing::Image;
 
 /// Of marked pages every other one is dropped; unmarked ones are copied.
@@ -59,8 +59,8 @@ impl Device {
         let lpn = Lpn::new(stream.random_range(0..ftl.logical_pages()));
         let io = &mut Io { media: image, hook, start: () };
         match stream.random_range(0..12) {
-            0..3 if ftl.marks(lpn) == Some(Marks::NONE) => ftl.mark(lpn),
-            0..3 if ftl.is_marked(lpn) => ftl.unmark(lpn),
+            0..3 if ftl.marks(lpn) == Some(Marks::NONE) => ftl.set_mark(lpn, Memory::Device, true),
+            0..3 if ftl.is_marked(lpn) => ftl.set_mark(lpn, Memory::Device, false),
             3 => ftl.invalidate(lpn),
             4 => drop(ftl.work_idle(DieId::new(stream.random_range(0..dies)), io).unwrap()),
             5 => ftl.finish_victims(io).unwrap(),

@@ -5,7 +5,7 @@ use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_base::{Lpn, Save};
 use coflash_ftl::placement::{Copies, FdpConfig, Idle};
 use coflash_ftl::{CopyAll, Decision, Ftl, GcHook, Io, Marks, Weight, Weights};
-use coflash_media::{Cause, DieId, Media, Place, Untimed};
+use coflash_media::{Cause, DieId, Media, Memory, Place, Untimed};
 
 /// Drops marked pages, and lets them count half: a weight that changes the costs of blocks.
 struct Dropping {
@@ -68,8 +68,8 @@ fn act(ftl: &mut Ftl, setup: &Setup, stream: &mut RandomStream) -> Lpn {
     let hook = &mut Dropping { fractional: setup.fractional };
     let mapped = ftl.lookup(lpn).is_some();
     match stream.random_range(0..9) {
-        0 if mapped && !ftl.is_marked(lpn) => ftl.mark(lpn),
-        1 if mapped && ftl.is_marked(lpn) => ftl.unmark(lpn),
+        0 if mapped && !ftl.is_marked(lpn) => ftl.set_mark(lpn, Memory::Device, true),
+        1 if mapped && ftl.is_marked(lpn) => ftl.set_mark(lpn, Memory::Device, false),
         2 => ftl.invalidate(lpn),
         3 => write(ftl, hook, lpn, Cause::Evict),
         4 => {

@@ -4,27 +4,22 @@ use super::{PartitionScheme, Period, two_caches};
 use crate::costmodel::Partition;
 use coflash_base::{Policy, Save, Share};
 use coflash_cache::Orders;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// The costs for the cost model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum CostsOf {
-    /// The paper's equations 3 to 6: costs of flash by its data sheet, random invalidations, and the disk of the paper's table 2,
-    /// whatever the disk is.
-    #[default]
-    Constants,
-    /// The same equations with the mean times of the disk behind the cache.
-    OfDisk,
-    /// The same equations with u′ lowered by the share of victims' pages that GC drops since other memories have them. This is not in
-    /// the paper.
-    Spared,
-    /// Measured costs of disks and garbage collection, including waiting times. This is not in the paper.
-    Measured,
-}
 
 coflash_base::config! {
+    /// The costs for the cost model.
+    pub enum CostsOf, default Constants {
+        /// The paper's equations 3 to 6: costs of flash by its data sheet, random invalidations, and the disk of the paper's table 2,
+        /// whatever the disk is.
+        Constants,
+        /// The same equations with the mean times of the disk behind the cache.
+        OfDisk,
+        /// The same equations with u′ lowered by the share of victims' pages that GC drops since other memories have them. This is not in
+        /// the paper.
+        Spared,
+        /// Measured costs of disks and garbage collection, including waiting times. This is not in the paper.
+        Measured,
+    }
+
     /// The OP-FCL scheme, with its parameters.
     #[derive(Eq, Save)]
     pub struct OpFclConfig {

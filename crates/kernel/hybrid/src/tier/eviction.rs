@@ -35,12 +35,6 @@ impl Tier {
         self.release(slot);
     }
 
-    /// Whether a page still belongs to an eviction. The older version of a page that was overwritten since
-    /// then must not reach the disk.
-    pub(crate) fn is_evicted_by(&self, id: EvictionId, page: Lpn) -> bool {
-        self.replacer.is_evicted_by(id, page)
-    }
-
     /// Begin to write pages from `first` on through to the disk, after their write to flash.
     pub(crate) fn write_through(&mut self, first: Lpn, pages: u32) -> EvictionId {
         self.counters.written_through_pages += u64::from(pages);
@@ -131,12 +125,6 @@ impl<M: TierMedia, H: GcHook> TierAtWork<'_, M, H> {
         Ok((id, ready))
     }
 
-    /// End writes past the cache that are on the disk: removes dirty copies from flash. Returns the moment of the
-    /// answer.
-    pub(crate) fn overwritten(&mut self, id: EvictionId) -> Result<M::When, M::Error> {
-        self.evict(id)
-    }
-
     /// End a write through the cache: its pages are on the disk.
     pub(crate) fn written_through(&mut self, id: EvictionId) -> Result<(), M::Error> {
         if let Some((first, pages)) = self.tier.replacer.end_through(id) {
@@ -146,7 +134,9 @@ impl<M: TierMedia, H: GcHook> TierAtWork<'_, M, H> {
         self.keep_limits(0)
     }
 
-    fn evict(&mut self, id: EvictionId) -> Result<M::When, M::Error> {
+    /// End an eviction whose pages the disk has, or newer ones written past the cache: removes its pages from flash. Returns the moment
+    /// at which the journal records it.
+    pub(crate) fn evict(&mut self, id: EvictionId) -> Result<M::When, M::Error> {
         let Eviction { slots, overwritten, .. } = self.tier.replacer.end(id);
         if let Some((first, pages)) = overwritten {
             // Fetches under way may have read the older data.

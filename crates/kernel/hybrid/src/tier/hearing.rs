@@ -122,11 +122,6 @@ impl Tier {
         is_cached.then(|| self.cache().page_of(slot))
     }
 
-    /// Whether a level above still has the only copy of the newest version of a page.
-    pub(crate) fn is_sole(&self, page: Lpn) -> bool {
-        self.above.is_sole(page)
-    }
-
     /// Whether a cache above may take in a page now. See [`Cooperates::admits`](coflash_level::Cooperates::admits).
     pub(crate) fn admits(&self, page: Lpn, rest: bool) -> bool {
         let cache = self.cache();

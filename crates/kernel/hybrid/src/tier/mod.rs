@@ -208,16 +208,6 @@ impl Tier {
         Ok((layout, segment_pages))
     }
 
-    /// The FTL.
-    pub(crate) fn ftl(&self) -> &Ftl {
-        &self.ftl
-    }
-
-    /// See [`ftl`](Self::ftl).
-    pub(crate) fn ftl_mut(&mut self) -> &mut Ftl {
-        &mut self.ftl
-    }
-
     /// Ask for the memory that the service of a page will need: its slot, the map entry of its flash copy, its ghosts.
     #[inline(always)]
     pub(crate) fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
@@ -241,11 +231,6 @@ impl Tier {
     /// The cached pages.
     pub(crate) fn cache(&self) -> &Cache<PolicyPair> {
         &self.replacer.cache
-    }
-
-    /// The counters.
-    pub(crate) fn counters(&self) -> &TierCounters {
-        &self.counters
     }
 
     /// The counters of its own mapping.

@@ -44,21 +44,18 @@ use coflash_base::{Lpn, Misfit, Policy, Save};
 use coflash_cache::Cache;
 use coflash_ftl::{CopySource, Decision, Ftl, Marks, Requirements, Weight, Weights, WriteStream};
 use coflash_media::{Memory, Mode, Slot};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 
-/// The shadows that a scheme knows of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum Shadows {
-    /// Pages that are dirty in the host's buffer.
-    #[default]
-    Host,
-    /// Pages that are dirty in the device's buffer.
-    Device,
-    /// Both.
-    Both,
+coflash_base::config! {
+    /// The shadows that a scheme knows of.
+    pub enum Shadows, default Host {
+        /// Pages that are dirty in the host's buffer.
+        Host,
+        /// Pages that are dirty in the device's buffer.
+        Device,
+        /// Both.
+        Both,
+    }
 }
 
 impl Shadows {
@@ -67,27 +64,22 @@ impl Shadows {
     }
 }
 
-/// The treatment of a page that is dirty in both buffers when the host flushes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Twins {
-    /// The device programs its copy: a flush is a promise.
-    #[default]
-    Durable,
-    /// The device discards its copy as in an eviction. The data is lost if power is cut before the host writes its own
-    /// copy: this literal reading of the paper breaks the promise of a flush. For comparison only.
-    Discarded,
-}
-
-/// Parameters of `separation`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct SeparationConfig {
-    /// The shadows that GC writes to blocks of their own.
-    pub shadows: Shadows,
-}
-
 coflash_base::config! {
+    /// The treatment of a page that is dirty in both buffers when the host flushes.
+    pub enum Twins, default Durable {
+        /// The device programs its copy: a flush is a promise.
+        Durable,
+        /// The device discards its copy as in an eviction. The data is lost if power is cut before the host writes its own
+        /// copy: this literal reading of the paper breaks the promise of a flush. For comparison only.
+        Discarded,
+    }
+
+    /// Parameters of `separation`.
+    pub struct SeparationConfig {
+        /// The shadows that GC writes to blocks of their own.
+        pub shadows: Shadows,
+    }
+
     /// Parameters of `delay`.
     pub struct DelayConfig {
         /// The shadows that make a block a worse victim.
@@ -96,23 +88,19 @@ coflash_base::config! {
         /// nearest sixteenth.
         pub lambda: f64 = 1.0,
     }
-}
 
-coflash_base::config! {
     /// Parameters of `zgc`.
     pub struct ZgcConfig {
         /// The additional weight of a shadow in a victim's cost, compared with any valid page: from 0 to 15, rounded to the
         /// nearest sixteenth.
         pub lambda: f64 = 1.0,
     }
-}
 
-/// Parameters of `sgc`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct SgcConfig {
-    /// The treatment of the device's copy of a page that is dirty in both buffers, when the host flushes.
-    pub twins_at_flush: Twins,
+    /// Parameters of `sgc`.
+    pub struct SgcConfig {
+        /// The treatment of the device's copy of a page that is dirty in both buffers, when the host flushes.
+        pub twins_at_flush: Twins,
+    }
 }
 
 /// The features of a scheme.

@@ -2,23 +2,18 @@
 
 use super::cost::LinkCost;
 use coflash_base::{Bytes, Duration, Misfit, Save, Share};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
-/// Whether requests share the link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sharing {
-    /// Each request has a link of its own, and never waits for it: together they may have any bandwidth.
-    #[default]
-    Private,
-    /// In each direction, the data of one request crosses after that of another, in the order in which requests are issued. So
-    /// together they have the bandwidth of the link.
-    Shared,
-}
-
 coflash_base::config! {
+    /// Whether requests share the link.
+    pub enum Sharing, default Private {
+        /// Each request has a link of its own, and never waits for it: together they may have any bandwidth.
+        Private,
+        /// In each direction, the data of one request crosses after that of another, in the order in which requests are issued. So
+        /// together they have the bandwidth of the link.
+        Shared,
+    }
+
     /// The link between host and device: a fixed cost per command and a cost per byte.
     ///
     /// The data of a write crosses before its first page begins, the data of a read after its last page.

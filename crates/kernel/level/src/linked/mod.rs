@@ -42,8 +42,6 @@ pub use cost::LinkCost;
 pub(crate) use cost::Way;
 pub use notice::{ExchangeCounters, LinkCounters, NoticeKinds};
 pub use notice_queue::NoticeCounters;
-#[cfg(test)]
-use wire::Sabotage;
 pub use wire::link_sections;
 
 use crate::cooperates::{Cached, Cooperates, Message};
@@ -155,8 +153,8 @@ impl<L: Cooperates> Linked<L> {
     #[inline(always)]
     fn descend<'s, M: Media, H>(
         &'s mut self,
-        io: &'s mut Io<'_, M, H>,
         start: M::When,
+        io: &'s mut Io<'_, M, H>,
     ) -> (&'s mut L, Io<'s, M, AcrossLink<'s, H>>) {
         let hook = AcrossLink { wire: &mut self.wire, above: &mut io.hook };
         (&mut self.below, Io { media: &mut *io.media, hook, start })
@@ -184,8 +182,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
 
     #[inline]
     fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
-        let start = io.start;
-        let (below, mut inner) = self.descend(io, start);
+        let (below, mut inner) = self.descend(io.start, io);
         below.pass_time(now, &mut inner)?;
         self.wire.question_answered();
         self.wire.pass_time(now);
@@ -217,7 +214,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
             command.pages = self.wire.request_end.saturating_sub(page.lpn.get()).max(1);
             command.bytes = u64::from(command.pages) * self.page_bytes;
         }
-        let (below, mut inner) = self.descend(io, after);
+        let (below, mut inner) = self.descend(after, io);
         let after = if begins { below.begin(&command, &mut inner) } else { after };
         inner.start = start;
         let done = below.read(page, after, &mut inner)?;
@@ -240,8 +237,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
     ) -> Result<M::When, M::Error> {
         if std::mem::take(&mut self.wire.reads) {
             // An eviction between the pages of a read ends its command.
-            let start = io.start;
-            let (below, mut inner) = self.descend(io, start);
+            let (below, mut inner) = self.descend(io.start, io);
             below.end(&mut inner)?;
         }
         let slot = self.slot_of(&page);
@@ -267,7 +263,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
             self.wire.written_across_at = self.wire.written_across_at.max(at);
         }
         let command = self.page_command(Op::Write, page.lpn, crossing);
-        let (below, mut inner) = self.descend(io, after);
+        let (below, mut inner) = self.descend(after, io);
         let after = below.begin(&command, &mut inner);
         inner.start = start;
         let done = below.write(page, after, &mut inner)?;
@@ -289,12 +285,11 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         if crossing == Crossing::First {
             after = io.media.later(after, time);
             let command = self.page_command(Op::Trim, lpn, crossing);
-            let (below, mut inner) = self.descend(io, after);
+            let (below, mut inner) = self.descend(after, io);
             after = below.begin(&command, &mut inner);
             self.wire.is_open = true;
         }
-        let start = io.start;
-        let (below, mut inner) = self.descend(io, start);
+        let (below, mut inner) = self.descend(io.start, io);
         below.trim(lpn, after, &mut inner)
     }
 
@@ -312,7 +307,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         let (after, start) = (io.media.later(after, time), io.media.later(io.start, time));
         self.wire.is_open = true;
         let command = Command { op: Op::Flush, bytes: 0, first: None, pages: 0, crossing };
-        let (below, mut inner) = self.descend(io, after);
+        let (below, mut inner) = self.descend(after, io);
         let after = below.begin(&command, &mut inner);
         inner.start = start;
         parts.push(after);
@@ -327,8 +322,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         if !(std::mem::take(&mut self.wire.is_open) | std::mem::take(&mut self.wire.reads)) {
             return Ok(Duration::ZERO);
         }
-        let start = io.start;
-        let (below, mut inner) = self.descend(io, start);
+        let (below, mut inner) = self.descend(io.start, io);
         let tail = below.end(&mut inner);
         self.wire.question_answered();
         tail
@@ -338,8 +332,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
     fn notify<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         self.wire.pass_time(at);
         self.take_in(self.wire.now);
-        let start = io.start;
-        let (below, mut inner) = self.descend(io, start);
+        let (below, mut inner) = self.descend(io.start, io);
         let told = below.notify(tag, at, &mut inner);
         self.wire.question_answered();
         told
@@ -350,8 +343,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
             self.wire.pass_time(now);
             self.take_in(self.wire.now);
         }
-        let start = io.start;
-        let (below, mut inner) = self.descend(io, start);
+        let (below, mut inner) = self.descend(io.start, io);
         let worked = below.work_idle(die, &mut inner);
         self.wire.question_answered();
         worked
@@ -364,8 +356,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
 
     fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error> {
         self.wire.disconnect();
-        let start = io.start;
-        let (below, mut inner) = self.descend(io, start);
+        let (below, mut inner) = self.descend(io.start, io);
         below.restart(now, &mut inner)
     }
 

@@ -1,9 +1,9 @@
 //! A link that breaks its promises loses pages, and a link that keeps them does not.
 
-use super::Sabotage;
+use super::wire::Wire;
 use crate::support::{Checked, Named, Operation, Setup, lpn, pick};
 use crate::{May, Notices, Protecting};
-use coflash_base::{Bytes, Duration, Seed, Share};
+use coflash_base::{Bytes, Duration, Save, Seed, Share};
 use coflash_ftl::Trigger;
 use std::num::NonZeroU32;
 
@@ -11,6 +11,33 @@ const BATCHED: Notices = Notices::Batched { max: NonZeroU32::MIN, wait: Duration
 const WAYS: [Notices; 3] = [Notices::Each, BATCHED, Notices::Piggybacked { bytes_max: Bytes { count: 64 } }];
 const REQUEST: Protecting = Protecting::Request { answer_time: Duration { ns: 5_000 } };
 const GRANTS: Protecting = Protecting::Grants { share: Share { ppb: 500_000_000 } };
+
+/// Deliberate faults of the link that the tests must find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
+pub(super) enum Sabotage {
+    None,
+    /// The device drops marked pages without asking.
+    TrustMarks,
+    /// The host evicts granted pages without revoking the grant.
+    NoRevocation,
+    /// The host does not wait for its last notice about a page.
+    NoWaiting,
+}
+
+/// The promises that the faults break.
+impl Wire {
+    pub(super) fn trusts_marks(&self) -> bool {
+        self.sabotage == Sabotage::TrustMarks
+    }
+
+    pub(super) fn revokes(&self) -> bool {
+        self.sabotage != Sabotage::NoRevocation
+    }
+
+    pub(super) fn waits(&self) -> bool {
+        self.sabotage != Sabotage::NoWaiting
+    }
+}
 
 /// Whether some storm loses a page, by its content.
 fn loses_pages(sabotage: Sabotage, notices: Notices, protecting: Protecting) -> bool {

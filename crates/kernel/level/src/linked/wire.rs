@@ -34,19 +34,6 @@ pub(super) struct SlotSaid {
     pub(super) last: Option<Ticket>,
 }
 
-/// Deliberate faults of the link that the tests must find.
-#[cfg(test)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
-pub(super) enum Sabotage {
-    None,
-    /// The device drops marked pages without asking.
-    TrustMarks,
-    /// The host evicts granted pages without revoking the grant.
-    NoRevocation,
-    /// The host does not wait for its last notice about a page.
-    NoWaiting,
-}
-
 /// Both ends of a link.
 #[derive(Clone, Save)]
 pub(super) struct Wire {
@@ -86,7 +73,7 @@ pub(super) struct Wire {
     pub(super) revoked: ExchangeCounters,
     pub(super) counters: LinkCounters,
     #[cfg(test)]
-    pub(super) sabotage: Sabotage,
+    pub(super) sabotage: super::tests::Sabotage,
 }
 
 const TO_HOST: SectionInfo =
@@ -144,7 +131,7 @@ impl Wire {
             revoked: ExchangeCounters::default(),
             counters: LinkCounters::default(),
             #[cfg(test)]
-            sabotage: Sabotage::None,
+            sabotage: super::tests::Sabotage::None,
         }
     }
 
@@ -295,20 +282,5 @@ impl Wire {
     #[inline(always)]
     pub(super) fn waits(&self) -> bool {
         true
-    }
-}
-
-#[cfg(test)]
-impl Wire {
-    pub(super) fn trusts_marks(&self) -> bool {
-        self.sabotage == Sabotage::TrustMarks
-    }
-
-    pub(super) fn revokes(&self) -> bool {
-        self.sabotage != Sabotage::NoRevocation
-    }
-
-    pub(super) fn waits(&self) -> bool {
-        self.sabotage != Sabotage::NoWaiting
     }
 }

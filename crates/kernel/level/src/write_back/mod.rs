@@ -244,8 +244,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
     /// Handle the messages that have arrived, write the dirty pages due by now, and commit if a commit is due.
     #[inline]
     fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
-        let start = io.start;
-        let (below, mut inner) = self.descend(&mut *io.media, start);
+        let (below, mut inner) = self.descend(&mut *io.media, io.start);
         below.pass_time(now, &mut inner)?;
         if self.below.lags() {
             self.hear();
@@ -354,14 +353,13 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
                 parts.push(self.settle(after, io.media));
             }
         }
-        let start = io.start;
         if self.is_volatile() {
             io.media.await_programs(parts);
             self.at_work(io).clean_all(after, parts)?;
         } else if !self.own.passed {
             return Ok(());
         }
-        let (below, mut inner) = self.descend(&mut *io.media, start);
+        let (below, mut inner) = self.descend(&mut *io.media, io.start);
         below.flush(after, &mut inner, parts)
     }
 

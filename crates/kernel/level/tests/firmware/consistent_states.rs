@@ -10,7 +10,7 @@ use coflash_base::measure::Report;
 use coflash_base::{Duration, Lpn};
 use coflash_ftl::{CopyAll, Io, Trigger};
 use coflash_level::Tower;
-use coflash_media::Contents;
+use coflash_media::{Contents, Memory};
 use coflash_testing::Image;
 
 const SLOTS: u32 = 4;
@@ -246,8 +246,8 @@ fn the_table_is_complete_and_followed() {
 #[test]
 fn illegal_states_are_refused() {
     type Force = fn(&mut Checked<Device, Tapped<Image, Noted>>);
-    let mark: Force = |device| device.level.below_mut().mark(X);
-    let unmark: Force = |device| device.level.below_mut().unmark(X);
+    let mark: Force = |device| device.level.below_mut().set_mark(X, Memory::Device, true);
+    let unmark: Force = |device| device.level.below_mut().set_mark(X, Memory::Device, false);
     let invalidate: Force = |device| device.level.below_mut().invalidate(X);
     let map: Force = |device| device.write_past_cache(X);
     for (route, force, problem) in [

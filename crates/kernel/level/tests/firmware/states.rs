@@ -6,7 +6,7 @@ use crate::support::{
 };
 use coflash_base::Lpn;
 use coflash_ftl::Trigger;
-use coflash_media::{Cause, Ppn};
+use coflash_media::{Cause, Memory, Ppn};
 use coflash_testing::Done;
 
 /// Where a page is, as map, mark and cache tell.
@@ -509,8 +509,8 @@ fn the_tables_are_complete() {
 #[test]
 fn illegal_states_are_refused() {
     type Force = fn(&mut Checked<Device>);
-    let mark: Force = |device| device.level.below_mut().mark(X);
-    let unmark: Force = |device| device.level.below_mut().unmark(X);
+    let mark: Force = |device| device.level.below_mut().set_mark(X, Memory::Device, true);
+    let unmark: Force = |device| device.level.below_mut().set_mark(X, Memory::Device, false);
     let invalidate: Force = |device| device.level.below_mut().invalidate(X);
     let write: Force = |device| device.write_past_cache(X);
     for (scheme, route, force, problem) in [

@@ -50,7 +50,7 @@ pub(super) struct SectorAddress {
 /// The zones of a disk and their first sectors.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    zones: Vec<Zone>,
+    pub(super) zones: Vec<Zone>,
     first_sectors: Vec<u64>,
     heads: u32,
     sectors: u64,
@@ -92,12 +92,5 @@ impl Layout {
             track_sectors: zone.track_sectors,
             angle,
         }
-    }
-}
-
-#[cfg(test)]
-impl Layout {
-    pub(super) fn zones(&self) -> &[Zone] {
-        &self.zones
     }
 }

@@ -6,21 +6,18 @@
 use super::DiskTransfer;
 use super::turns::Turns;
 use coflash_base::Save;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The order of service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scheduler {
-    /// First come, first served.
-    #[default]
-    Fcfs,
-    /// Shortest seek time first: the transfer nearest to the arm. Ties are first come, first served.
-    Sstf,
-    /// Upward from the arm to the last waiting transfer, then downward, and so on (LOOK).
-    Elevator,
+coflash_base::config! {
+    /// The order of service.
+    pub enum Scheduler, default Fcfs {
+        /// First come, first served.
+        Fcfs,
+        /// Shortest seek time first: the transfer nearest to the arm. Ties are first come, first served.
+        Sstf,
+        /// Upward from the arm to the last waiting transfer, then downward, and so on (LOOK).
+        Elevator,
+    }
 }
 
 /// A waiting transfer.

@@ -233,7 +233,7 @@ fn sectors_follow_one_another_on_the_platter() {
 #[test]
 fn a_switch_is_over_when_the_next_track_begins() {
     for drive in [atlas10k::parameters(), zoned().parameters()] {
-        for zone in drive.layout.zones() {
+        for zone in &drive.layout.zones {
             let sector_ns = drive.rotation_ns / u64::from(zone.track_sectors);
             assert!(u64::from(zone.track_skew) * sector_ns >= drive.head_switch_ns, "{zone:?}");
             assert!(u64::from(zone.cylinder_skew) * sector_ns >= drive.seeks.ns(1), "{zone:?}");

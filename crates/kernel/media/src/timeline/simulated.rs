@@ -192,9 +192,7 @@ impl Timeline {
             });
         }
     }
-}
 
-impl Timeline {
     /// Advance time to the next event of dies, channels or disks. Returns false if there is none.
     fn step_once(&mut self, finished: &mut Vec<Finished>) -> bool {
         if !self.unreported.is_empty() {

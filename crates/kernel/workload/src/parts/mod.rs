@@ -39,48 +39,46 @@ use crate::{Source, WorkloadError, refuse};
 use coflash_base::{Amount, Bytes, Duration, PlacementId, Seed, Share};
 use phases::Phases;
 use presets::PresetConfig;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 use tenants::Tenants;
 
-/// A part of a workload: exactly one of `synthetic`, `preset`, `phases` and `tenants`, with an address range and a
-/// duration.
-// The list of phases is one value of a scenario's digest, so a part is written without its empty lists and its zero
-// delay.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Part {
-    /// Name of the part in remarks, unique among its siblings. The random streams depend on it. Default: the part's
-    /// index.
-    pub name: Option<String>,
-    /// Start of the address range, as bytes or as a share of the parent's space. Default: 0 for a phase, the end of the
-    /// previous tenant for a tenant.
-    pub offset: Option<Amount>,
-    /// Size of the address range, as bytes or as a share of the parent's space. Default: the rest of the parent's
-    /// space for a phase; for a tenant an equal share of the rest, divided among it and the tenants after it.
-    pub space: Option<Amount>,
-    /// Idle time before the part: after the end of the previous phase, or after the start of all tenants.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub delay: Duration,
-    /// Length of the part in time: later requests are omitted, and the next phase begins then. Default: until the last
-    /// request.
-    pub duration: Option<Duration>,
-    /// Upper limit on the number of requests.
-    pub requests_max: Option<NonZeroU64>,
-    /// Placement hint of its writes: data with the same hint belongs together. A number from 0, which `ftl.placement` = "fdp"
-    /// takes for a handle. It replaces the hints of the parts within. Default: theirs.
-    pub placement: Option<PlacementId>,
-    /// A synthetic workload.
-    pub synthetic: Option<SyntheticConfig>,
-    /// A preset workload.
-    pub preset: Option<PresetConfig>,
-    /// Parts in sequence.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub phases: Vec<Part>,
-    /// Parts side by side in the address space, at the same time. Tenants with simultaneous requests take turns.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tenants: Vec<Part>,
+coflash_base::config! {
+    /// A part of a workload: exactly one of `synthetic`, `preset`, `phases` and `tenants`, with an address range and a
+    /// duration.
+    // The list of phases is one value of a scenario's digest, so a part is written without its empty lists and its zero
+    // delay.
+    pub struct Part {
+        /// Name of the part in remarks, unique among its siblings. The random streams depend on it. Default: the part's
+        /// index.
+        pub name: Option<String>,
+        /// Start of the address range, as bytes or as a share of the parent's space. Default: 0 for a phase, the end of the
+        /// previous tenant for a tenant.
+        pub offset: Option<Amount>,
+        /// Size of the address range, as bytes or as a share of the parent's space. Default: the rest of the parent's
+        /// space for a phase; for a tenant an equal share of the rest, divided among it and the tenants after it.
+        pub space: Option<Amount>,
+        /// Idle time before the part: after the end of the previous phase, or after the start of all tenants.
+        #[serde(skip_serializing_if = "is_zero")]
+        pub delay: Duration,
+        /// Length of the part in time: later requests are omitted, and the next phase begins then. Default: until the last
+        /// request.
+        pub duration: Option<Duration>,
+        /// Upper limit on the number of requests.
+        pub requests_max: Option<NonZeroU64>,
+        /// Placement hint of its writes: data with the same hint belongs together. A number from 0, which `ftl.placement` = "fdp"
+        /// takes for a handle. It replaces the hints of the parts within. Default: theirs.
+        pub placement: Option<PlacementId>,
+        /// A synthetic workload.
+        pub synthetic: Option<SyntheticConfig>,
+        /// A preset workload.
+        pub preset: Option<PresetConfig>,
+        /// Parts in sequence.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub phases: Vec<Part>,
+        /// Parts side by side in the address space, at the same time. Tenants with simultaneous requests take turns.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub tenants: Vec<Part>,
+    }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]

@@ -168,16 +168,17 @@ impl SizePolicy for Choice {
     }
 }
 
-/// The parameters of `"by-op"`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ByOpConfig {
-    /// Sizes of reads.
-    pub read: ChoiceConfig,
-    /// Sizes of writes.
-    pub write: ChoiceConfig,
-    /// Sizes of trims.
-    pub trim: ChoiceConfig,
+coflash_base::config! {
+    /// The parameters of `"by-op"`.
+    #[derive(Eq)]
+    pub struct ByOpConfig {
+        /// Sizes of reads.
+        pub read: ChoiceConfig,
+        /// Sizes of writes.
+        pub write: ChoiceConfig,
+        /// Sizes of trims.
+        pub trim: ChoiceConfig,
+    }
 }
 
 /// Sizes `"by-op"`.

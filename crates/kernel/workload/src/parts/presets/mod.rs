@@ -55,10 +55,7 @@ impl PresetConfig {
     /// The title of the workload, or else its name.
     #[must_use]
     pub fn title(&self) -> &'static str {
-        fn title<P: PresetWorkload>(_: &P) -> Option<&'static str> {
-            P::TITLE
-        }
-        with_preset!(&self.build(), preset => title(preset)).unwrap_or(self.name())
+        build_preset!(self, type Named, _ => Named::TITLE).unwrap_or(self.name())
     }
 }
 
