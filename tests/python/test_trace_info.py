@@ -254,6 +254,7 @@ def test_a_survey_reads_as_it_is_told_and_says_what_was_assumed_and_what_comes_t
         found = survey_module.survey(folder, table, {"columns": "auto"})
         assert found["same_as"].tolist() == ["", str(folder / "a.csv"), ""]
         assert all("times in us (assumed)" in one for one in found["remarks"])
+        assert all("addresses in bytes, sizes in bytes (assumed)" in one for one in found["remarks"])
         assert found["formats"].tolist() == trace.info(folder / "a.csv", {"columns": "auto"}).formats * 3
 
 

@@ -413,7 +413,8 @@ impl<'a> Judge<'a> {
             "" => "bytes",
             told => told,
         };
-        let is_told = !is_count || !of_size.name.unit.is_empty();
+        let is_told = |cells: &Cells<'_>| !cells.named_role().is_empty() || !cells.name.unit.is_empty();
+        let is_told = is_told(of_offset) && is_told(of_size) && (!is_count || !of_size.name.unit.is_empty());
         let roles = [(offset, format!("offset:{offset_unit}")), (size, format!("size:{size_unit}"))];
         let what = format!("addresses in {offset_unit}, sizes in {size_unit}");
         self.assume(&what, is_told);
