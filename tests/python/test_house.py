@@ -111,11 +111,15 @@ def too_heavy_in_history(root: Path, since: str) -> Found:
 
 
 def over_budget(lines: dict[str, int], budgets: dict[str, int]) -> Found:
+    """Yield what is too much: where a room has more lines than its own, others have as many fewer."""
     for room, count in lines.items():
         if room not in budgets:
             yield f"{count} lines are {room}; name their folder in budget.toml"
-        elif count > budgets[room]:
-            yield f"{room}: {count} lines, and {budgets[room]} are allowed: take {count - budgets[room]} away"
+    count, allowed = (sum(of[room] for room in budgets) for of in (lines, budgets))
+    if count > allowed:
+        rooms_over = ", ".join(f"{room} {lines[room] - own}" for room, own in budgets.items() if lines[room] > own)
+        away = f"take {count - allowed} away, where rooms have more than their own: {rooms_over}"
+        yield f"{count} lines, and {allowed} are allowed: {away}"
 
 
 def banned(file: str, text: str) -> Found:
@@ -226,10 +230,11 @@ def test_each_rule_finds_what_breaks_it(tmp_path: Path) -> None:
     files = ["long.md", "heavy.png"]
     assert [*too_long(tmp_path, files)] == ["long.md: 601 lines; at most 600 are allowed: divide it by its subjects"]
     assert [*too_heavy(tmp_path, files)] == ["heavy.png: 200,001 bytes; at most 200,000 are allowed"]
-    lines = {"kernel": 1001, "traces": 1000, "device": 499, rooms.NO_ROOM: 7}
-    kernel, none = over_budget(lines, dict.fromkeys(("kernel", "traces", "device"), 1000))
-    assert kernel == "kernel: 1001 lines, and 1000 are allowed: take 1 away"
+    budgets = dict.fromkeys(("kernel", "traces", "device"), 1000)
+    (none,) = over_budget({"kernel": 1001, "traces": 1000, "device": 499, rooms.NO_ROOM: 7}, budgets)
     assert none.startswith("7 lines are in no room")
+    (over,) = over_budget({"kernel": 1011, "traces": 1000, "device": 990}, budgets)
+    assert over == "3001 lines, and 3000 are allowed: take 1 away, where rooms have more than their own: kernel 11"
     (word,) = banned("a.md", "fine\nSo many lists.")
     assert word == 'a.md:2: "so many": give the number, or say which'
     old = "It took 3 s on 23 November; commit 96128f8 took 4 (load 15), 2026-11-23. Nine minutes from nothing."
