@@ -72,6 +72,7 @@ pub(crate) type Parsed<T> = Result<T, FieldError>;
 
 impl FieldError {
     /// The error of the workload, in a line of a file.
+    #[cold]
     pub(crate) fn within(self, file: &str, line: u64) -> WorkloadError {
         WorkloadError::Malformed { file: file.to_owned(), line, field: self.field, problem: self.problem }
     }

@@ -112,29 +112,32 @@ struct Rows {
 }
 
 impl Numbers {
-    /// The number of a row; `None` if it is missing.
+    /// The number of a row, a negative one by its bits; `None` if it is missing.
     #[inline]
-    fn at(&self, row: usize) -> Option<i128> {
-        let bits = self.values[row];
-        let number = if self.are_signed { i128::from(bits as i64) } else { bits.into() };
-        self.present.as_ref().is_none_or(|present| present[row]).then_some(number)
+    fn at(&self, row: usize) -> Option<u64> {
+        self.present.as_ref().is_none_or(|present| present[row]).then(|| self.values[row])
     }
 
     /// The number of a row; an error of its field if it is missing or negative.
     #[inline]
     fn whole(&self, field: &'static str, row: usize) -> Result<u64, ReadError> {
-        let problem = || "null, expected a number in every row".to_owned();
-        let missing = || ReadError::Lost(FieldError { field, problem: problem() });
-        let number = self.at(row).ok_or_else(missing)?;
-        u64::try_from(number).map_err(|_| FieldError::number(field, number, "a number from 0").into())
+        let Some(value) = self.at(row) else {
+            let problem = "null, expected a number in every row".to_owned();
+            return Err(ReadError::Lost(FieldError { field, problem }));
+        };
+        if self.are_signed && (value as i64) < 0 {
+            return Err(FieldError::number(field, value as i64, "a number from 0").into());
+        }
+        Ok(value)
     }
 
     /// The placement hint of a row.
     fn hint(&self, row: usize) -> Result<Option<PlacementId>, ReadError> {
-        let Some(number) = self.at(row) else { return Ok(None) };
-        let hint = u64::try_from(number).ok().and_then(PlacementId::new);
+        let Some(_) = self.at(row) else { return Ok(None) };
+        let number = self.whole("placement", row)?;
         let expected = "a placement identifier (0 to 254; null is none)";
-        hint.map(Some).ok_or_else(|| FieldError::number("placement", number, expected).into())
+        let refused = || FieldError::number("placement", number, expected).into();
+        PlacementId::new(number).map(Some).ok_or_else(refused)
     }
 }
 
