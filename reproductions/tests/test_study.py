@@ -142,7 +142,7 @@ def test_a_hypothesis_holds_or_is_refuted_by_the_runs(done: Done) -> None:
     assert "12 runs." in page
     numbers, unsteady = rows(done, "findings")[0]["found"], sum(bool(run.unsteady) for run in done.runs)
     assert page.startswith(
-        f"# A toy\n\n**More spare space, fewer copies: holds** ({numbers}); of 2 hypotheses 1 hold.\n\n"
+        f"# A toy\n\n**More spare space, fewer copies: holds** ({numbers}); of 2 hypotheses 1 holds.\n\n"
         "![WAF by spare space](images/toy-spare.svg)\n\n"
         f"**What limits it:** Hypotheses refuted: 1. Large devices. By their own notes, {unsteady} of 12 runs "
         "say nothing of a steady state; they are judged, too: toys are small. "
