@@ -123,7 +123,7 @@ impl Instance {
         Self { name: name.clone(), hooks: hooks.filter_map(bound).collect(), object }
     }
 
-    /// Call a hook, and read what it returns; none where there is no such hook, or a hook failed.
+    /// Call a hook, and read what it returns. A policy without this hook, and one that has failed, return nothing.
     #[inline]
     #[allow(clippy::disallowed_methods, reason = "wall time only tells how slow a hook is")]
     fn call<T>(

@@ -138,7 +138,9 @@ impl Exploring<'_> {
             let (asked, found) = (asked.collect::<Vec<_>>(), Mutex::new(None));
             self.on_states((records, run, &again), &asked, report, |checker, at, planned| {
                 if lock(&found).is_some() {
-                } else if checker.check(planned, first + plan.states.len() + at)?.is_good {
+                    return Ok(());
+                }
+                if checker.check(planned, first + plan.states.len() + at)?.is_good {
                     lock(&right).insert(planned.key);
                 } else if !self.commands.is_stopped() {
                     *lock(&found) = Some(at);
