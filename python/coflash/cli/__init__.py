@@ -114,7 +114,7 @@ def _coflash(
 
 
 def main() -> None:
-    """Run the command line. Exit status 2 means an argument or input that cannot be used; 130 Control-C, 143 SIGTERM."""
+    """Run the command line. Exit status 2 means an argument or input that cannot be used; 130 Ctrl-C, 143 SIGTERM."""
     try:
         with _completed() if "_COFLASH_COMPLETE" in os.environ else nullcontext():
             _check_urls(sys.argv)
