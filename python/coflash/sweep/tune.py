@@ -22,7 +22,6 @@ from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep.design import Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
 from coflash.sweep.engine import Engine, On
-from coflash.sweep.engines import open_engine
 from coflash.sweep.finding import Kept, say, say_bounded
 from coflash.sweep.goal import Condition, Goal, condition, goals
 from coflash.sweep.plan import Job, Point, alike, digest, named_revision
@@ -278,7 +277,7 @@ class Search:
             if former:
                 watch.say(f"a search of {former} trials is there from an earlier revision of results, and is done anew")
             if todo and not _hopeless(study):
-                with open_engine(self._question.place) as opened:
+                with self._question.place.engine() as opened:
                     self._work(study, todo, opened, watch)
         return self._tuning(study, store.path).write()
 
