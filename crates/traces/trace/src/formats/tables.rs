@@ -35,8 +35,8 @@ pub(crate) struct Format {
     header: &'static str,
     /// How the last line begins of a head that begins with the header, if it must be there.
     head_end: Option<&'static str>,
-    /// Whether times are dates, so that others deny the format.
-    has_dates: bool,
+    /// Whether times that are no dates deny the format.
+    needs_dates: bool,
     /// Whether further fields may follow the last column.
     open_ended: bool,
     /// A remark for users of the trace.
@@ -91,7 +91,7 @@ impl Format {
             columns,
             header: get("header").unwrap_or(record),
             head_end: get("head_end"),
-            has_dates: get("has_dates").is_some(),
+            needs_dates: get("has_dates").is_some(),
             open_ended: get("open_ended").is_some(),
             remark: get("remark"),
             look_alikes: get("look_alikes"),
@@ -131,7 +131,7 @@ impl Format {
     /// What the values of a file that begins with `sample` say to its columns: `None` if they deny them, else whether times are dates.
     pub(crate) fn agrees(&self, sample: &[u8]) -> Option<bool> {
         let is_named = lines_of(sample).next().is_some_and(|line| self.is_header(line));
-        agrees(&self.columns, self.separator, sample, self.has_dates).or(is_named.then_some(true))
+        agrees(&self.columns, self.separator, sample, self.needs_dates).or(is_named.then_some(true))
     }
 }
 
@@ -170,7 +170,7 @@ impl TableParser {
 
 impl LineParser for TableParser {
     fn look_ahead(&mut self, beginning: &[u8]) {
-        self.has_dates = !self.format.has_dates || self.format.agrees(beginning) != Some(false);
+        self.has_dates = !self.format.needs_dates || self.format.agrees(beginning) != Some(false);
     }
 
     #[inline(always)]
