@@ -55,7 +55,7 @@ fn transmit(
     mut data: &[u8],
     step: usize,
 ) -> Vec<u8> {
-    let answers = Arc::new(Answers::new(|| {}));
+    let answers = Arc::new(Answers::default());
     let mut requests = Requests::new(disk.shape(), agreed, Arc::clone(&answers));
     let (mut batch, mut answered) = (Vec::new(), Vec::new());
     loop {

@@ -9,19 +9,13 @@ use coflash_workload::Op;
 use serde::{Deserialize, Serialize};
 
 /// Answered requests whose effect a power cut would take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unsettled {
     /// Writes; trims, too, where they wait for a commit.
     writes: u64,
     bytes: u64,
     risk: AtRisk,
     commits: u64,
-}
-
-impl Default for Unsettled {
-    fn default() -> Self {
-        Self { writes: 0, bytes: 0, risk: AtRisk::Nothing, commits: 0 }
-    }
 }
 
 impl Unsettled {

@@ -3,7 +3,7 @@
 use coflash_base::{Bytes, Time};
 use coflash_ftl::{CopyAll, Ftl, Io};
 use coflash_level::{Placement, Protecting, RecoveryError, Tower};
-use coflash_media::{Contents, Media, Side, Timeline, When};
+use coflash_media::{Contents, Media, Side, When};
 use coflash_scenario::{
     PreconditionConfig, ReplayConfig, RestartConfig, Scenario, ScenarioError, WorkloadConfig,
 };
@@ -85,13 +85,6 @@ pub(crate) fn check_side(scenario: &Scenario, side: Side) -> Result<(), Scenario
     Err(ScenarioError::new("side", problem.to_owned()))
 }
 
-/// The timeline of a scenario, with the state of the flash that was `found`.
-pub(crate) fn timeline(scenario: &Scenario, found: Option<&Contents>) -> Timeline {
-    let mut timeline = scenario.timeline();
-    found.into_iter().for_each(|contents| timeline.find(contents));
-    timeline
-}
-
 /// The levels of a servable scenario: erased, or over the contents that were `found` in a container.
 pub(crate) fn power_on<M: Media<When = When>>(
     scenario: &Scenario,
@@ -102,16 +95,4 @@ pub(crate) fn power_on<M: Media<When = When>>(
     let Some(contents) = found else { return Ok(Tower::erased(config)?) };
     let io = &mut Io { media, hook: CopyAll, start: When::at(Time::ZERO) };
     Tower::recover(config, contents, io).map_err(StartError::Recovery)
-}
-
-/// Recover the device below a cache in the host, which has kept its power.
-pub(crate) fn recover_device<M: Media<When = When>>(
-    stack: &mut Tower<Ftl>,
-    scenario: &Scenario,
-    contents: &Contents,
-    now: Time,
-    media: &mut M,
-) -> Result<(), StartError<M::Error>> {
-    let io = &mut Io { media, hook: CopyAll, start: When::at(now) };
-    stack.recover_device(&scenario.stack_config(), contents, io).map_err(StartError::Recovery)
 }

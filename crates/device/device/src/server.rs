@@ -4,7 +4,7 @@ use crate::control;
 use crate::export::Exported;
 use crate::folder::{DeviceError, Folder};
 use crate::machine::{EndedSession, Machine};
-use coflash_nbd::{Address, Server, Stopper};
+use coflash_nbd::{Address, Server};
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -38,10 +38,10 @@ pub fn listen_address(text: &str, insecure: bool) -> Result<Address, String> {
 pub struct ServedDevice {
     disk: Arc<Exported>,
     address: Address,
-    stopper: Stopper,
+    server: Arc<Server>,
     /// As long as it is there, the ticker ticks.
     ticking: Sender<()>,
-    server: JoinHandle<io::Result<()>>,
+    serving: JoinHandle<io::Result<()>>,
     ticker: JoinHandle<()>,
     answers: Option<JoinHandle<()>>,
 }
@@ -58,7 +58,7 @@ impl ServedDevice {
         address: &Address,
         emulate: bool,
     ) -> Result<Self, DeviceError> {
-        let bound = Server::bind(address).and_then(|server| Ok((server.address()?, server)));
+        let bound = Server::bind(address).and_then(|server| Ok((server.address()?, Arc::new(server))));
         let bound = bound.map_err(|problem| folder.io(problem));
         let bound = bound.and_then(|bound| Ok((bound, control::bind(folder, machine.is_read_only())?)));
         let ((address, server), mut control) = match bound {
@@ -70,7 +70,6 @@ impl ServedDevice {
         };
         let disk = Arc::new(Exported::new(machine, server.connections().clone(), emulate));
         let (ticking, ended) = channel::<()>();
-        let stopper = server.stopper();
         let ticker = {
             let disk = disk.clone();
             thread::spawn(move || {
@@ -84,11 +83,11 @@ impl ServedDevice {
             let disk = disk.clone();
             thread::spawn(move || disk.send_delayed())
         });
-        let server = {
-            let disk = disk.clone();
+        let serving = {
+            let (server, disk) = (server.clone(), disk.clone());
             thread::spawn(move || server.run(&*disk))
         };
-        Ok(Self { disk, address, stopper, ticking, server, ticker, answers })
+        Ok(Self { disk, address, server, ticking, serving, ticker, answers })
     }
 
     /// The address of the server, as a URI.
@@ -98,7 +97,7 @@ impl ServedDevice {
 
     /// Whether the server has ended because its socket failed.
     pub fn has_failed(&self) -> bool {
-        self.server.is_finished()
+        self.serving.is_finished()
     }
 
     /// The disk: its machine, its connections, its load, its problems.
@@ -112,9 +111,9 @@ impl ServedDevice {
     /// # Errors
     /// The container or the folder cannot be written, or the server failed.
     pub fn stop(self) -> Result<Vec<EndedSession>, DeviceError> {
-        self.stopper.stop();
-        let served = self.server.join().expect("the server does not panic");
-        drop(self.ticking);
+        self.server.stop();
+        let served = self.serving.join().expect("the server does not panic");
+        drop((self.server, self.ticking));
         self.ticker.join().expect("the ticker does not panic");
         if let Some(answers) = self.answers {
             self.disk.stop_delayed();

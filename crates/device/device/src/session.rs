@@ -7,16 +7,16 @@
 mod whole;
 
 use crate::loss::Unsettled;
-use crate::power_on::{StartError, power_on, recover_device, timeline};
+use crate::power_on::{StartError, power_on};
 use crate::recorder::Recorder;
 use crate::restarts::{Armed, Restart};
 use crate::timed_bytes::TimedBytes;
 use coflash_base::seed::RngExt;
 use coflash_base::{Index, Lpn, Seed, Time};
 use coflash_engine::{Engine, Payload, RunResult, ServiceError, SoFar, WarmUp, Workload};
-use coflash_ftl::Ftl;
+use coflash_ftl::{CopyAll, Ftl, Io};
 use coflash_level::Tower;
-use coflash_media::{Contents, Side};
+use coflash_media::{Contents, Side, When};
 use coflash_record::LiveRecorder;
 use coflash_scenario::{ReplayMode, Scenario};
 use coflash_store::{Damage, DeviceBytes, Disk, Store, StoreError};
@@ -89,13 +89,13 @@ pub struct Cut {
     pub seed: u64,
 }
 
-/// A request at which power is cut, counted from power on.
+/// A request at which power is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CutAt {
-    /// The write of this number, from 1.
-    Write(u64),
-    /// The flush of this number, from 1.
-    Flush(u64),
+pub struct CutAt {
+    /// A write or a flush.
+    pub op: Op,
+    /// Its number among those since power on, from 1.
+    pub number: u64,
 }
 
 impl std::str::FromStr for CutAt {
@@ -104,10 +104,10 @@ impl std::str::FromStr for CutAt {
     /// Read `writes=1000` or `flush=37`.
     fn from_str(text: &str) -> Result<Self, String> {
         let (kind, number) = text.split_once('=').unwrap_or((text, ""));
-        let number = number.parse().ok().filter(|&number: &u64| number > 0);
+        let number = number.parse().ok().filter(|&number| number > 0);
         match (kind, number) {
-            ("writes", Some(number)) => Ok(Self::Write(number)),
-            ("flush", Some(number)) => Ok(Self::Flush(number)),
+            ("writes", Some(number)) => Ok(Self { op: Op::Write, number }),
+            ("flush", Some(number)) => Ok(Self { op: Op::Flush, number }),
             _ => Err(format!("\"{text}\" was given; \"writes=N\" or \"flush=N\", with N from 1, is allowed")),
         }
     }
@@ -150,9 +150,8 @@ pub struct Session<S: DeviceBytes> {
     cut: Option<Cut>,
     /// The number of requests before which a planned cut that was begun has come.
     cut_before: Option<u64>,
-    /// Writes and flushes so far.
-    writes: u64,
-    flushes: u64,
+    /// Requests so far of the kind at which it is planned.
+    counted: u64,
     /// Around a power cut: the time and the result before the current request.
     before: Option<(Time, RunResult)>,
     /// Answered requests that a power cut would undo now.
@@ -173,7 +172,9 @@ impl<S: DeviceBytes> Session<S> {
     ) -> Result<Self, StartError<StoreError>> {
         // Requests come when clients send them.
         scenario.replay.mode.get_or_insert(ReplayMode::Open);
-        let mut media = TimedBytes { store, timeline: timeline(&scenario, found) };
+        let mut timeline = scenario.timeline();
+        found.into_iter().for_each(|contents| timeline.find(contents));
+        let mut media = TimedBytes { store, timeline };
         let stack = power_on(&scenario, found, &mut media)?;
         let page_bytes = scenario.flash.page_size.count;
         let engine = Engine::new(&scenario, &stack, media);
@@ -193,8 +194,7 @@ impl<S: DeviceBytes> Session<S> {
             zeros: Vec::new(),
             cut,
             cut_before: None,
-            writes: 0,
-            flushes: 0,
+            counted: 0,
             before: None,
             unsettled: Unsettled::default(),
         })
@@ -326,11 +326,12 @@ impl<S: DeviceBytes> Session<S> {
         let media = engine.media_mut();
         let found = media.store.restart_device()?;
         self.recorder.keep_contents(self.restarts.len(), &found);
-        let recovered = recover_device(stack, &self.scenario, &found, self.now, media);
+        let io = &mut Io { media, hook: CopyAll, start: When::at(self.now) };
+        let recovered = stack.recover_device(&self.scenario.stack_config(), &found, io);
         if let Some(live) = &self.live {
             stack.record_in(live.clone());
         }
-        recovered.map_err(|problem| Failure::Restart(problem.to_string()))
+        recovered.map_err(|problem| Failure::Restart(StartError::Recovery(problem).to_string()))
     }
 
     /// Cancel a power cut that has not come yet.
@@ -435,14 +436,9 @@ impl<S: DeviceBytes> Session<S> {
 
     /// Count a request, and arm the power cut if it is due at this request.
     fn count(&mut self, op: Op) {
-        self.writes += u64::from(op == Op::Write);
-        self.flushes += u64::from(op == Op::Flush);
-        let Some(Cut { at, side, seed }) = self.cut else { return };
-        let is_due = match at {
-            CutAt::Write(number) => op == Op::Write && self.writes == number,
-            CutAt::Flush(number) => op == Op::Flush && self.flushes == number,
-        };
-        if !is_due {
+        let Some(Cut { at, side, seed }) = self.cut.filter(|cut| cut.at.op == op) else { return };
+        self.counted += 1;
+        if self.counted != at.number {
             return;
         }
         let steps = Seed(seed).stream("cut").random_range(0..=CUT_STEPS);

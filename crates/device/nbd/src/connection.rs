@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, read, readv, retry_on_intr};
 use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 use std::collections::VecDeque;
-use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::io::{self, IoSlice, IoSliceMut, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -104,10 +104,7 @@ impl<'a> Connection<'a> {
         let (woken, waker) = UnixStream::pair()?;
         woken.set_nonblocking(true)?;
         waker.set_nonblocking(true)?;
-        // If its buffer is full, the connection will wake anyway.
-        let mut answers = Answers::new(move || drop((&waker).write(&[1])));
-        (answers.is_ended, answers.memory) = (line.is_ended.clone(), line.memory.clone());
-        let answers = Arc::new(answers);
+        let answers = Arc::new(Answers::new(line, waker));
         let requests = Requests::new(shape, agreed, Arc::clone(&answers));
         let structured = agreed.structured;
         let (replies, sent, hangup, deaf) = (VecDeque::new(), 0, None, false);

@@ -1,10 +1,12 @@
 //! The disk behind the server, and its requests.
 
-use crate::connections::Memory;
+use crate::connections::{Line, Memory};
 use crate::errno::Errno;
 use crate::extents::Extents;
 use crate::hangup::Hangup;
+use std::io::Write;
 use std::mem;
+use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -153,16 +155,17 @@ pub(crate) enum Content {
 }
 
 /// The pending answers of a connection.
+#[derive(Debug, Default)]
 pub struct Answers {
     waiting: Mutex<Waiting>,
     /// Whether the disk has ended the connection.
     pub(crate) is_ended: Arc<AtomicBool>,
     /// The memory that it shares with all others.
     pub(crate) memory: Arc<Memory>,
-    wake: Box<dyn Fn() + Send + Sync>,
+    waker: Option<UnixStream>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Waiting {
     answers: Vec<Answer>,
     /// Whether the connection sleeps until there is an answer.
@@ -170,10 +173,10 @@ struct Waiting {
 }
 
 impl Answers {
-    /// Create an empty queue. `wake` is called when there are answers and the connection sleeps.
-    pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
-        let (waiting, is_ended, memory) = (Mutex::default(), Arc::default(), Arc::default());
-        Self { waiting, is_ended, memory, wake: Box::new(wake) }
+    /// Create the queue of a connection. A byte goes to `waker` when there are answers and the connection sleeps.
+    pub(crate) fn new(line: &Line, waker: UnixStream) -> Self {
+        let (is_ended, memory) = (line.is_ended.clone(), line.memory.clone());
+        Self { is_ended, memory, waker: Some(waker), ..Self::default() }
     }
 
     pub(crate) fn push(&self, answer: Answer) {
@@ -181,7 +184,8 @@ impl Answers {
         waiting.answers.push(answer);
         if mem::take(&mut waiting.asleep) {
             drop(waiting);
-            (self.wake)();
+            // If there is no room for the byte, the connection will wake anyway.
+            let _ = self.waker.as_ref().map(|mut waker| waker.write(&[1]));
         }
     }
 
@@ -205,11 +209,5 @@ impl Answers {
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         // Its data are consistent at any moment.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl std::fmt::Debug for Answers {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Answers").finish_non_exhaustive()
     }
 }

@@ -44,4 +44,4 @@ pub use errno::Errno;
 pub use export::{Answer, Answers, Command, Export, Request, Shape};
 pub use extents::{Extent, Extents};
 pub use hangup::Hangup;
-pub use server::{Server, Stopper};
+pub use server::Server;

@@ -9,7 +9,6 @@ use rustix::io::{Errno, retry_on_intr};
 use std::io::{self, ErrorKind};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -21,19 +20,7 @@ pub struct Server {
     listener: Listener,
     connections: Connections,
     stopped: UnixStream,
-    stopper: Stopper,
-}
-
-/// Ends a server, from any thread.
-#[derive(Clone, Debug)]
-pub struct Stopper(Arc<UnixStream>);
-
-impl Stopper {
-    /// End the server: no more requests are read, pending ones are answered, and [`Server::run`] returns.
-    pub fn stop(&self) {
-        // It fails only if this was done before.
-        let _ = self.0.shutdown(Shutdown::Both);
-    }
+    stopper: UnixStream,
 }
 
 impl Server {
@@ -46,8 +33,7 @@ impl Server {
     pub fn bind(address: &Address) -> io::Result<Self> {
         let listener = Listener::bind(address)?;
         let (stopped, stopper) = UnixStream::pair()?;
-        let (connections, stopper) = (Connections::default(), Stopper(Arc::new(stopper)));
-        Ok(Self { listener, connections, stopped, stopper })
+        Ok(Self { listener, connections: Connections::default(), stopped, stopper })
     }
 
     /// Its connections.
@@ -64,10 +50,10 @@ impl Server {
         self.listener.address()
     }
 
-    /// A handle that ends it.
-    #[must_use]
-    pub fn stopper(&self) -> Stopper {
-        self.stopper.clone()
+    /// End it, from any thread: no more requests are read, pending ones are answered, and [`run`](Self::run) returns.
+    pub fn stop(&self) {
+        // It fails only if this was done before.
+        let _ = self.stopper.shutdown(Shutdown::Both);
     }
 
     /// Serve a disk until the server is stopped and all pending requests are answered.

@@ -58,7 +58,7 @@ impl Header {
 }
 
 /// The journal of an open container.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Journal {
     area: Range<u64>,
     /// The distances of all journals from the first one.
@@ -78,17 +78,9 @@ pub(crate) struct Journal {
 impl Journal {
     /// Create the empty journal of an epoch.
     pub(crate) fn new(layout: &Layout, epoch: u64) -> Self {
-        Self {
-            area: layout.journal.clone(),
-            journals: layout.journals.clone(),
-            end: layout.journal.start,
-            seed: layout.seed,
-            epoch,
-            last: (0, 0),
-            durable: 0,
-            pending: vec![0; HEADER_BYTES],
-            is_ahead: false,
-        }
+        let (area, journals, seed) = (layout.journal.clone(), layout.journals.clone(), layout.seed);
+        let (end, pending) = (area.start, vec![0; HEADER_BYTES]);
+        Self { area, journals, end, seed, epoch, pending, ..Self::default() }
     }
 
     /// Note a change of the metadata: `bytes` at `at`.

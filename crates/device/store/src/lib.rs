@@ -35,7 +35,7 @@
 //! | the journal | `journal.rs` |
 //! | the code that tells damaged data, and mends a byte | `code.rs` |
 //! | the places of data, shared, and which may be overwritten | `places.rs` |
-//! | files, memory, a disk that is only read, one that cannot be written any more | `disk.rs`, `read_ahead.rs`, `overlay.rs`, `sectors.rs`, `guarded.rs` |
+//! | files, memory, a disk that is only read, one that cannot be written any more | `disk.rs`, `read_ahead.rs`, `overlay.rs` |
 //! | looks for damage | `check.rs` |
 //!
 //! **Unix only** (Linux, macOS): it locks files, and opens them without following links.
@@ -49,7 +49,6 @@ mod data_file;
 mod disk;
 mod error;
 mod format;
-mod guarded;
 mod journal;
 mod media;
 mod overlay;
@@ -59,7 +58,6 @@ mod power;
 mod power_cut;
 mod read_ahead;
 mod sabotage;
-mod sectors;
 mod store;
 mod tables;
 

@@ -229,13 +229,11 @@ impl<D: Disk> Store<D> {
                 self.latching(|store| store.put_slot(slot, whole, loaded))
             }
             Access::Fill { from } => {
-                let loaded = match from {
-                    Place::Host => match self.pages.host_data {
-                        Some(data) => Loaded::unread(data),
-                        None => self.pages.host(),
-                    },
-                    Place::Merged | Place::Buffer => self.load(Below::Merged, false),
-                    Place::Slot(_) => self.load_from(from, Below::Zeros),
+                let loaded = match (from, self.pages.host_data) {
+                    (Place::Host, Some(data)) => Loaded::unread(data),
+                    (Place::Host, None) => self.pages.host(),
+                    (Place::Merged, _) => self.load(Below::Merged, false),
+                    _ => self.load_from(from, Below::Zeros),
                 };
                 self.latching(|store| store.put_slot(slot, whole, loaded))
             }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 const FRESH: u32 = 1 << 31;
 
 /// The uses of all places.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Places {
     /// By place: the number of pages and slots with its data, and [`FRESH`].
     states: Vec<u32>,
@@ -35,8 +35,7 @@ impl Places {
             end = end.max(place + 1);
         }
         let free = (0..end).rev().filter(|&place| states[place as usize] == 0).collect();
-        let (fresh, damaged) = (Vec::new(), BTreeSet::new());
-        Self { states, end, free, fresh, damaged, until_write: Vec::new(), until_sync: Vec::new() }
+        Self { states, end, free, ..Self::default() }
     }
 
     /// Take the free place released last: it is most likely in memory. `None` if there is none before the

@@ -6,9 +6,8 @@ use crate::data_file::DataFile;
 use crate::disk::{Disk, Disks};
 use crate::error::{Damage, Finding, StoreError, while_doing};
 use crate::format::{Format, Layout, Superblock, VERSION};
-use crate::guarded::{FirstFailure, Guarded};
 use crate::journal::{Journal, Scan};
-use crate::overlay::Overlay;
+use crate::overlay::{FirstFailure, Overlay};
 use crate::page::PageBuffers;
 use crate::places::Places;
 use crate::power::Power;
@@ -24,8 +23,8 @@ use std::collections::BTreeMap;
 /// Reads and writes are made at once, by the [traits](coflash_media) of a media.
 #[derive(Debug)]
 pub struct Store<D> {
-    pub(crate) data: DataFile<Guarded<D>>,
-    metadata: Guarded<D>,
+    pub(crate) data: DataFile<Overlay<D>>,
+    metadata: Overlay<D>,
     superblock: Superblock,
     pub(crate) layout: Layout,
     journal: Journal,
@@ -115,7 +114,7 @@ impl<D: Disk> Store<D> {
         let applied = scan.apply(0..synced, metadata, &layout.copies);
         applied.map_err(while_doing("applying the journal"))?;
         let mut tries = 0..TRIES_AHEAD;
-        let Read { tables, contents, mended } = loop {
+        let Read { tables, contents, mended, .. } = loop {
             if entries == synced || tries.next().is_none() {
                 entries = synced;
                 break Tables::read(metadata, &layout)?;
@@ -147,7 +146,7 @@ impl<D: Disk> Store<D> {
     /// The state after entries that no sync point covers, if they and all data that they refer to are intact; else the number of
     /// entries before the first one that is not.
     fn read_ahead(
-        disks: &Disks<Guarded<D>>,
+        disks: &Disks<Overlay<D>>,
         layout: &Layout,
         scan: &Scan,
         entries: std::ops::Range<usize>,
@@ -178,7 +177,7 @@ impl<D: Disk> Store<D> {
     }
 
     fn new(
-        disks: Disks<Guarded<D>>,
+        disks: Disks<Overlay<D>>,
         failure: FirstFailure,
         superblock: Superblock,
         layout: Layout,
@@ -393,10 +392,10 @@ impl<D: Disk> Store<D> {
 }
 
 /// The disks of a container, which go on in memory when one of them cannot be written.
-fn guarded<D: Disk>(disks: Disks<D>) -> Result<(Disks<Guarded<D>>, FirstFailure), StoreError> {
+fn guarded<D: Disk>(disks: Disks<D>) -> Result<(Disks<Overlay<D>>, FirstFailure), StoreError> {
     let failure = FirstFailure::default();
     let guard =
-        |disk, actions| Guarded::new(disk, actions, &failure).map_err(while_doing("opening the container"));
+        |disk, actions| Overlay::until(&failure, actions, disk).map_err(while_doing("opening the container"));
     let disks = Disks {
         data: guard(disks.data, ["writing data", "syncing data"])?,
         metadata: guard(disks.metadata, ["writing metadata", "syncing metadata"])?,

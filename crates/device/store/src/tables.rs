@@ -24,6 +24,7 @@ pub(crate) struct Read {
     /// The contents of the device as recovery needs them.
     pub(crate) contents: Contents,
     pub(crate) mended: Vec<Mended>,
+    findings: Vec<Finding>,
 }
 
 /// A cell with a damaged copy, and a sound one.
@@ -62,21 +63,15 @@ impl Tables {
     /// # Errors
     /// Damaged or contradictory cells.
     pub(crate) fn read(metadata: &impl Disk, layout: &Layout) -> Result<Read, StoreError> {
-        let mut reader = Reader {
-            metadata,
-            layout,
-            tables: Self::erased(layout),
-            findings: Vec::new(),
-            mended: Vec::new(),
-        };
-        let pages = reader.read().map_err(while_doing("reading the tables"))?;
-        let Reader { tables, findings, mended, .. } = reader;
-        if !findings.is_empty() {
-            return Err(StoreError::Damaged(findings));
+        let (tables, contents) = (Self::erased(layout), Contents::default());
+        let mut read = Read { tables, contents, mended: Vec::new(), findings: Vec::new() };
+        read.all(metadata, layout).map_err(while_doing("reading the tables"))?;
+        if !read.findings.is_empty() {
+            return Err(StoreError::Damaged(read.findings));
         }
-        let erases = tables.blocks.iter().map(|block| block.cell.generation).collect();
-        let contents = Contents { words: tables.words.clone(), pages, erases };
-        Ok(Read { tables, contents, mended })
+        read.contents.words.clone_from(&read.tables.words);
+        read.contents.erases = read.tables.blocks.iter().map(|block| block.cell.generation).collect();
+        Ok(read)
     }
 
     /// Whether a page was programmed and is not torn.
@@ -95,40 +90,30 @@ impl Tables {
     }
 }
 
-struct Reader<'a, D> {
-    metadata: &'a D,
-    layout: &'a Layout,
-    tables: Tables,
-    findings: Vec<Finding>,
-    mended: Vec<Mended>,
-}
-
-impl<D: Disk> Reader<'_, D> {
-    fn read(&mut self) -> std::io::Result<Vec<FoundPage>> {
-        let layout = self.layout;
-        self.cells("block", &layout.blocks, |reader, number, cell: BlockCell| {
-            reader.tables.blocks[number as usize].cell = cell;
+impl Read {
+    fn all(&mut self, metadata: &impl Disk, layout: &Layout) -> std::io::Result<()> {
+        self.cells(metadata, layout, ("block", &layout.blocks), |read, number, cell: BlockCell| {
+            read.tables.blocks[number as usize].cell = cell;
             Ok(())
         })?;
-        self.cells("word", &layout.words, |reader, number, WordCell(value)| {
-            reader.tables.words[number as usize] = value;
+        self.cells(metadata, layout, ("word", &layout.words), |read, number, WordCell(value)| {
+            read.tables.words[number as usize] = value;
             Ok(())
         })?;
-        self.cells("slot", &layout.slots, |reader, number, cell: SlotCell| {
-            reader.tables.slots[number as usize] = cell;
+        self.cells(metadata, layout, ("slot", &layout.slots), |read, number, cell: SlotCell| {
+            read.tables.slots[number as usize] = cell;
             cell.data.map_or(Ok(()), |data| check_place(data.place, layout))
         })?;
-        let mut pages = Vec::new();
-        self.cells("page", &layout.pages, |reader, number, cell| {
-            pages.extend(reader.page(Ppn::from_index(number as usize), cell)?);
+        self.cells(metadata, layout, ("page", &layout.pages), |read, number, cell| {
+            let found = read.page(layout, Ppn::from_index(number as usize), cell)?;
+            read.contents.pages.extend(found);
             Ok(())
-        })?;
-        Ok(pages)
+        })
     }
 
     /// Take the cell of a page; return the part that recovery needs.
-    fn page(&mut self, page: Ppn, cell: PageCell) -> Result<Option<FoundPage>, String> {
-        let (block, index) = self.layout.split(page);
+    fn page(&mut self, layout: &Layout, page: Ppn, cell: PageCell) -> Result<Option<FoundPage>, String> {
+        let (block, index) = layout.split(page);
         let block = &mut self.tables.blocks[block];
         if block.cell.torn {
             return Ok(Some(FoundPage::new(page, None)));
@@ -152,13 +137,13 @@ impl<D: Disk> Reader<'_, D> {
             self.tables.torn.insert(page);
             return Ok(Some(FoundPage::new(page, None)));
         };
-        if oob.lpn.is_some_and(|lpn: Lpn| u64::from(lpn.get()) >= self.layout.logical_pages) {
-            return Err(format!("it is of {:?}; there are {}", oob.lpn, self.layout.logical_pages));
+        if oob.lpn.is_some_and(|lpn: Lpn| u64::from(lpn.get()) >= layout.logical_pages) {
+            return Err(format!("it is of {:?}; there are {}", oob.lpn, layout.logical_pages));
         }
         if oob.sequence >= FoundPage::SEQUENCES {
             return Err(format!("it has the sequence number {}, which is too large", oob.sequence));
         }
-        check_place(cell.data.place, self.layout)?;
+        check_place(cell.data.place, layout)?;
         self.tables.data[page.index()] = cell.data;
         Ok(Some(FoundPage::new(page, Some(oob))))
     }
@@ -166,18 +151,19 @@ impl<D: Disk> Reader<'_, D> {
     /// Read all cells of a table.
     fn cells<C: Cell>(
         &mut self,
-        part: &'static str,
-        table: &Table,
+        metadata: &impl Disk,
+        layout: &Layout,
+        (part, table): (&'static str, &Table),
         mut take: impl FnMut(&mut Self, u64, C) -> Result<(), String>,
     ) -> std::io::Result<()> {
         const CELLS_AT_ONCE: u64 = 32 << 10;
-        let (seed, copies) = (self.layout.seed, &self.layout.copies);
+        let (seed, copies) = (layout.seed, &layout.copies);
         let (first_copy, last_copy) = (copies[0], copies[copies.len() - 1]);
         for first in (0..table.cells).step_by(CELLS_AT_ONCE as usize) {
             let bytes = CELLS_AT_ONCE.min(table.cells - first) as usize * C::BYTES;
             let read = |copy| {
                 let mut cells = vec![0; bytes];
-                self.metadata.read_at(&mut cells, table.at(first) + copy).map(|()| cells)
+                metadata.read_at(&mut cells, table.at(first) + copy).map(|()| cells)
             };
             // A copy that the host cannot read is damaged: no cell is all ones.
             let unread = |_| vec![0xff; bytes];

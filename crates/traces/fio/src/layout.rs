@@ -2,7 +2,6 @@
 
 use super::job::{Distribution, Generator, Job, READ, Seeding, WRITE};
 use super::map::VisitedMap;
-use super::place::{Places, Zone};
 use super::random::{DEFAULT_SEED, Lfsr, Seeds, Use, name_hash};
 use crate::Result;
 use coflash_base::seed::Rng;
@@ -29,6 +28,24 @@ pub(super) struct Layout {
     /// By direction: the blocks of the range.
     pub(super) blocks: [u64; 3],
     pub(super) zones: [Vec<Zone>; 3],
+}
+
+/// Where random requests go.
+#[derive(Clone, Debug)]
+pub(super) enum Places {
+    /// Uniformly, with or without a map of visited blocks; by zones.
+    Uniform(Option<VisitedMap>),
+    Lfsr(Lfsr),
+    Skewed(Skewed),
+}
+
+/// A range of places with its share of the draws, in percent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Zone {
+    /// Draws up to this percentage, of all zones so far.
+    pub(super) draws_until: u32,
+    pub(super) begin: u64,
+    pub(super) end: u64,
 }
 
 fn refuse<T>(job: &Job, problem: impl std::fmt::Display) -> Result<T> {

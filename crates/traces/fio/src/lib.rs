@@ -23,9 +23,9 @@
 //! | values and units | `value.rs` |
 //! | the options: read; without effect, refused | `options.rs`; `known.rs` |
 //! | a job and its pace | `job.rs` |
-//! | its place on a device | `layout.rs` |
+//! | its place on a device, and where its random requests go | `layout.rs` |
 //! | its requests | `requests.rs` |
-//! | … random numbers and seeds, the map of visited blocks, skewed distributions | `random.rs`, `map.rs`, `place.rs` |
+//! | … random numbers and seeds, the map of visited blocks | `random.rs`, `map.rs` |
 //!
 //! A job is a source of requests without times: its [`Pace`] gives their issue times, which depend on answers.
 //!
@@ -36,7 +36,6 @@ mod known;
 mod layout;
 mod map;
 mod options;
-mod place;
 mod random;
 mod requests;
 mod text;
@@ -129,8 +128,6 @@ impl JobFile {
             let mut options = global.clone();
             options.take(&section.lines)?;
             notes.add(&section.name, &options);
-            let job =
-                |number, clone, phase, report| job_of(&section, &options, [number, clone, phase, report]);
             for clone in 0..options.clones {
                 if jobs.len() == JOBS_MAX {
                     return Err(whole(&format!("at most {JOBS_MAX} jobs are allowed, clones counted")));
@@ -143,7 +140,8 @@ impl JobFile {
                     (last.phase + u32::from(new_phase), last.report + u32::from(new_report))
                 });
                 // fio counts clones down.
-                jobs.push(job(number, (options.clones - clone) % options.clones, phase, report)?);
+                let clone = (options.clones - clone) % options.clones;
+                jobs.push(job_of(&section, &options, [number, clone, phase, report])?);
             }
         }
         if jobs.is_empty() {
@@ -198,7 +196,7 @@ impl Notes {
         for &(option, why) in &options.noted {
             self.say(why, option);
         }
-        if options.pace.queue_depth > 1 && options::is_synchronous(&options.engine) {
+        if options.pace.queue_depth > 1 && options.is_synchronous {
             self.say(
                 "a synchronous ioengine, such as fio's default psync, has one request under way, whatever iodepth says",
                 name,
@@ -235,29 +233,20 @@ fn contradiction(o: &Options, sizes: &[Sizes; 3]) -> Option<&'static str> {
     let given = |values: &[u64; 3]| values.iter().any(|&value| value > 0);
     let is_lfsr = o.settings.generator == Some(Generator::Lfsr);
     let is_skewed = !matches!(o.settings.distribution, Distribution::Random | Distribution::Zoned { .. });
+    let has_two_rates = given(&o.pace.rate_bytes_per_s) && given(&o.rate_iops);
+    let is_no_whole = o.mix[1].is_some_and(|write| read_percent(o) + write != 100);
+    let has_no_scheme = o.places_data && o.select == options::BY_SCHEME && o.scheme.is_empty();
+    let has_no_end = o.settings.time_based && o.pace.runtime.is_none();
     let [window, ..] = o.steady;
+    let is_short = window.ns > 0 && steady_room(o) < 2;
+    let has_sizes = sizes.iter().any(|sizes| sizes.least != sizes.most);
     let problems = [
-        (
-            given(&o.pace.rate_bytes_per_s) && given(&o.rate_iops),
-            "rate and rate_iops were given; one of them is allowed",
-        ),
-        (
-            o.mix[1].is_some_and(|write| read_percent(o) + write != 100),
-            "rwmixread and rwmixwrite were given; one, or two that add up to 100 are allowed",
-        ),
-        (
-            o.places_data && o.select == options::BY_SCHEME && o.scheme.is_empty(),
-            "plid_select=scheme was given without dp_scheme, the file of its ranges",
-        ),
-        (
-            o.settings.time_based && o.pace.runtime.is_none(),
-            "time_based was given without runtime, which says how long",
-        ),
-        (window.ns > 0 && steady_room(o) < 2, "ss_dur: at least two intervals (ss_interval, 1s) are allowed"),
-        (
-            is_lfsr && sizes.iter().any(|sizes| sizes.least != sizes.most),
-            "random_generator=lfsr was given; with one size (bs) only is it allowed",
-        ),
+        (has_two_rates, "rate and rate_iops were given; one of them is allowed"),
+        (is_no_whole, "rwmixread and rwmixwrite were given; one, or two that add up to 100 are allowed"),
+        (has_no_scheme, "plid_select=scheme was given without dp_scheme, the file of its ranges"),
+        (has_no_end, "time_based was given without runtime, which says how long"),
+        (is_short, "ss_dur: at least two intervals (ss_interval, 1s) are allowed"),
+        (is_lfsr && has_sizes, "random_generator=lfsr was given; with one size (bs) only is it allowed"),
         (is_lfsr && is_skewed, "random_generator=lfsr is not allowed with this random_distribution"),
     ];
     problems.into_iter().find_map(|(holds, problem)| holds.then_some(problem))
@@ -298,7 +287,7 @@ fn job_of(section: &Section, o: &Options, [number, clone, phase, report]: [u32; 
     let rate_bytes_per_s = std::array::from_fn(|ddir: usize| {
         o.pace.rate_bytes_per_s[ddir].max(o.rate_iops[ddir].saturating_mul(sizes[ddir].least))
     });
-    let queue_depth = if options::is_synchronous(&o.engine) { 1 } else { o.pace.queue_depth };
+    let queue_depth = if o.is_synchronous { 1 } else { o.pace.queue_depth };
     let seeding = match o.seed {
         _ if o.repeat_all || (o.repeat && o.seed.is_none()) => Seeding::Repeat { all: o.repeat_all },
         Some(seed) => Seeding::Given { seed, repeat_places: o.repeat && clone == 0 },

@@ -31,7 +31,8 @@ pub(super) struct Options {
     pub(super) stonewall: bool,
     pub(super) new_group: bool,
     pub(super) group_reporting: bool,
-    pub(super) engine: String,
+    /// Whether its engine hands over one request at a time, whatever `iodepth` says.
+    pub(super) is_synchronous: bool,
     pub(super) rate_iops: [u64; 3],
     /// Percent of reads and of writes, as far as they are given.
     pub(super) mix: [Option<u32>; 2],
@@ -74,7 +75,7 @@ impl Options {
         let pace = Pace { queue_depth: 1, waits_for_answers: true, think_requests: 1, ..Pace::default() };
         let steady = [Duration::ZERO, Duration { ns: S }, Duration::ZERO];
         let fixed = Self { block: [4096; 3], has_map: true, repeat: true, clones: 1, ..Self::default() };
-        Self { settings, criterion, pace, steady, engine: "psync".to_owned(), kb_base: 1024, ..fixed }
+        Self { settings, criterion, pace, steady, is_synchronous: true, kb_base: 1024, ..fixed }
     }
 
     /// Take the lines of a section, in order.
@@ -182,7 +183,7 @@ impl Options {
             "stonewall" | "wait_for_previous" => o.stonewall = on()?,
             "new_group" => o.new_group = on()?,
             "group_reporting" => o.group_reporting = on()?,
-            "ioengine" => o.engine = engine(text)?,
+            "ioengine" => o.is_synchronous = is_synchronous(text)?,
             "iodepth" => o.pace.queue_depth = number(1, 1 << 20)? as u32,
             "rate" => each(text, &mut o.pace.rate_bytes_per_s, |part| bytes(part, kb))?,
             "rate_iops" => each(text, &mut o.rate_iops, |part| whole(part, 0, 1 << 40))?,
@@ -377,13 +378,8 @@ fn refuse_known(name: &str, value: &str) -> Result<(), String> {
     }
 }
 
-fn engine(text: &str) -> Result<String, String> {
-    refuse_known("ioengine", text)?;
-    let names: Vec<&str> = known::engines().map(|(name, _)| name).collect();
-    Ok(names[one_of(text, &names)?].to_owned())
-}
-
-/// Whether an engine hands over one request at a time, whatever `iodepth` says.
-pub(super) fn is_synchronous(engine: &str) -> bool {
-    known::engines().any(|(name, is_synchronous)| name == engine && is_synchronous)
+fn is_synchronous(engine: &str) -> Result<bool, String> {
+    refuse_known("ioengine", engine)?;
+    let (names, are_synchronous): (Vec<&str>, Vec<bool>) = known::engines().unzip();
+    Ok(are_synchronous[one_of(engine, &names)?])
 }

@@ -6,9 +6,8 @@
 //! Cost: one or two draws a request; with a map of visited blocks a few words of it.
 
 use super::job::{Job, OPS, READ, Seeding, Select, Settings, TRIM, WRITE};
-use super::layout::Layout;
-use super::place::Places;
-use super::random::{Foreseen, Rand, Seeds, Use};
+use super::layout::{Layout, Places};
+use super::random::{Foreseen, Rand, Use};
 use crate::Result;
 use coflash_base::{PlacementId, Seed, Time};
 use coflash_workload::jobs::JobSource;
@@ -54,16 +53,16 @@ struct Draws {
 }
 
 impl Draws {
-    fn new(seeds: &Seeds, is_long: bool, trims_like_writes: bool) -> Self {
-        let size = |purpose| Rand::new(seeds.for_purpose(purpose), is_long);
-        let trims = if trims_like_writes { Use::WriteSize } else { Use::TrimSize };
+    fn new(job: &Job, Layout { seeds, is_long, .. }: &Layout) -> Self {
+        let size = |purpose| Rand::new(seeds.for_purpose(purpose), *is_long);
+        let trims = if job.settings.kind.is_trim_write() { Use::WriteSize } else { Use::TrimSize };
         let order = Rand32::new(seeds.for_purpose(Use::Sequential));
         Self {
             sizes: [size(Use::ReadSize), size(Use::WriteSize), size(trims)],
             mix: Rand32::new(seeds.for_purpose(Use::Mix)),
             zone: Rand32::new(seeds.for_purpose(Use::Zone)),
             placement: Rand32::new(seeds.for_purpose(Use::Placement)),
-            place: Foreseen::new(Rand::new(seeds.for_purpose(Use::Place), is_long)),
+            place: Foreseen::new(size(Use::Place)),
             order: [order.clone(), order.clone(), order],
         }
     }
@@ -78,7 +77,7 @@ impl JobRequests {
     pub fn new(job: &Job, device_bytes: u64, seed: Seed) -> Result<Self> {
         let layout = Layout::new(job, device_bytes, seed)?;
         Ok(Self {
-            draws: Draws::new(&layout.seeds, layout.is_long, job.settings.kind.is_trim_write()),
+            draws: Draws::new(job, &layout),
             places: layout.places(job)?,
             last_end: [layout.offset; 3],
             layout,
@@ -139,8 +138,7 @@ impl JobRequests {
             self.after_flush = false;
             self.rewind();
             if matches!(self.job.seeding, Seeding::Repeat { .. }) {
-                let Layout { seeds, is_long, .. } = &self.layout;
-                self.draws = Draws::new(seeds, *is_long, self.job.settings.kind.is_trim_write());
+                self.draws = Draws::new(&self.job, &self.layout);
             }
         }
         goes_on

@@ -29,29 +29,6 @@ fn is_blank(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }
 
-/// Remove blanks from the beginning.
-#[inline]
-fn trim_start(mut bytes: &[u8]) -> &[u8] {
-    while let [first, rest @ ..] = bytes
-        && is_blank(*first)
-    {
-        bytes = rest;
-    }
-    bytes
-}
-
-/// Remove blanks from both ends.
-#[inline]
-pub(crate) fn trim(bytes: &[u8]) -> &[u8] {
-    let mut bytes = trim_start(bytes);
-    while let [rest @ .., last] = bytes
-        && is_blank(*last)
-    {
-        bytes = rest;
-    }
-    bytes
-}
-
 /// The fields of a line: with `BLANKS` any number of blanks stand between two, and before the first; else one separator, and blanks
 /// around a field are no part of it.
 pub(crate) struct Fields<'a, const BLANKS: bool> {
@@ -109,7 +86,8 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
     #[cold]
     #[inline(never)]
     fn quoted(&self, start: usize) -> Option<(usize, usize, usize)> {
-        let lead = if BLANKS { 0 } else { self.line[start..].len() - trim_start(&self.line[start..]).len() };
+        let field = &self.line[start..];
+        let lead = if BLANKS { 0 } else { field.len() - field.trim_ascii_start().len() };
         let quote = *self.line.get(start + lead).filter(|byte| **byte == b'"')?;
         let first = start + lead + 1;
         let mut at = first;
@@ -122,7 +100,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         }
         let behind = &self.line[at + 1..];
         let end = behind.iter().position(|&byte| self.separates(byte)).unwrap_or(behind.len());
-        trim(&behind[..end]).is_empty().then_some((first, at, at + 1 + end))
+        behind[..end].trim_ascii().is_empty().then_some((first, at, at + 1 + end))
     }
 
     /// The rest of the line.
@@ -162,7 +140,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
             return (start, end);
         }
         let field = &self.line[start..end];
-        let trimmed = trim(field);
+        let trimmed = field.trim_ascii();
         let start = start + trimmed.as_ptr().addr() - field.as_ptr().addr();
         (start, start + trimmed.len())
     }
@@ -256,11 +234,10 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
     /// Refuse a further field: the record is complete with `count` of them, and `name` is the last.
     #[inline]
     pub(crate) fn nothing_more(&self, name: &'static str, count: usize) -> Parsed<()> {
-        // Nearly all lines end directly after the last field.
-        if self.rest().is_empty() || trim(self.rest()).is_empty() {
-            return Ok(());
+        match self.rest().trim_ascii() {
+            [] => Ok(()),
+            more => Err(FieldError::text(name, more, &format!("expected: a record has {count} fields"))),
         }
-        Err(FieldError::text(name, trim(self.rest()), &format!("expected: a record has {count} fields")))
     }
 
     /// Where the next field begins.
@@ -426,7 +403,7 @@ mod tests {
             for _ in 0..6 {
                 let text = texts.text();
                 let (key, word) = words.word();
-                prop_assert_eq!(trim(word), text);
+                prop_assert_eq!(word.trim_ascii(), text);
                 prop_assert_eq!(key, word_key(word));
                 prop_assert_eq!(words.at, texts.at);
             }

@@ -29,20 +29,10 @@ pub(crate) struct InputFile {
     pub(crate) bytes: Option<u64>,
     /// For a part of a file, where it begins.
     pub(crate) cut_at: Option<u64>,
-    location: Location,
-}
-
-#[derive(Clone, Debug)]
-enum Location {
-    StandardInput,
-    Path(String),
-    /// In the archive at `path`, after `offset` bytes of its content.
-    Archive {
-        path: String,
-        offset: u64,
-        bytes: u64,
-        compression: Compression,
-    },
+    /// The path; `-` is the standard input.
+    path: String,
+    /// Of a file in the archive at `path`, or a part of the file there: where it begins in the content.
+    within: Option<(u64, Compression)>,
 }
 
 /// Whether a file that begins with `head` is an archive.
@@ -52,20 +42,21 @@ pub(crate) fn is_archive(head: &[u8]) -> bool {
 
 /// The files denoted by `path`. All of them can be opened.
 pub(crate) fn input_files(path: &str) -> Result<Vec<InputFile>> {
+    let whole = |name: &str, bytes| {
+        let (name, path) = (name.to_owned(), path.to_owned());
+        vec![InputFile { name, bytes, cut_at: None, path, within: None }]
+    };
     if path == STANDARD_INPUT {
-        let name = "standard input".to_owned();
-        return Ok(vec![InputFile { name, bytes: None, cut_at: None, location: Location::StandardInput }]);
+        return Ok(whole("standard input", None));
     }
     let refused = |error: io::Error| WorkloadError::trace(path, unread(Path::new(path), &error));
     let about = std::fs::metadata(path).map_err(refused)?;
     if about.is_dir() {
         return Err(refused(io::ErrorKind::IsADirectory.into()));
     }
-    let location = Location::Path(path.to_owned());
-    let one = |bytes| vec![InputFile { name: path.to_owned(), bytes, cut_at: None, location }];
     if !about.is_file() {
         // Opening a pipe would block or consume its data.
-        return Ok(one(None));
+        return Ok(whole(path, None));
     }
     let file = File::open(path).map_err(refused)?;
     let mut head = Vec::new();
@@ -79,7 +70,7 @@ pub(crate) fn input_files(path: &str) -> Result<Vec<InputFile>> {
     };
     match archive {
         Some(compression) => archived_files(path, compression),
-        None => Ok(one(Some(about.len()))),
+        None => Ok(whole(path, Some(about.len()))),
     }
 }
 
@@ -120,9 +111,8 @@ fn archived_file<R: Read>(
         return Ok(None);
     }
     let name = format!("{path}/{}", entry.path()?.display());
-    let (path, offset) = (path.to_owned(), entry.raw_file_position());
-    let location = Location::Archive { path, offset, bytes, compression };
-    Ok(Some(InputFile { name, bytes: Some(bytes), cut_at: None, location }))
+    let (path, within) = (path.to_owned(), Some((entry.raw_file_position(), compression)));
+    Ok(Some(InputFile { name, bytes: Some(bytes), cut_at: None, path, within }))
 }
 
 impl InputFile {
@@ -130,41 +120,38 @@ impl InputFile {
     pub(crate) fn open(&self, consumed_bytes: &Arc<AtomicU64>, tap: Option<&Tap>) -> Result<Input> {
         let refused =
             |error: io::Error| WorkloadError::trace(&self.name, unread(Path::new(&self.name), &error));
-        let counted =
-            |input: Input| Box::new(Counted { input, consumed_bytes: Arc::clone(consumed_bytes) }) as Input;
-        let once = |path: &str, input: Input| match tap {
-            Some(tap) => tap(path, input),
+        let once = |input: Input| match tap {
+            Some(tap) => tap(&self.path, input),
             None => input,
         };
-        match &self.location {
-            Location::StandardInput => Ok(once(STANDARD_INPUT, Box::new(Retold(io::stdin(), interrupted)))),
-            Location::Path(path) => {
-                let file = File::open(path).map_err(refused)?;
-                let whole: Input = match self.bytes {
-                    Some(_) => Box::new(file),
-                    None => once(path, Box::new(Retold(file, interrupted))),
-                };
-                Ok(counted(whole))
-            }
-            Location::Archive { path, offset, bytes, compression } => {
-                let mut file = File::open(path).map_err(refused)?;
-                let content: Input = if *compression == Compression::Plain {
-                    file.seek(SeekFrom::Start(*offset)).map_err(refused)?;
-                    Box::new(file)
-                } else {
-                    let (_, mut plain) = decompress(Box::new(file)).map_err(refused)?;
-                    io::copy(&mut plain.by_ref().take(*offset), &mut io::sink()).map_err(refused)?;
-                    plain
-                };
-                Ok(counted(Box::new(content.take(*bytes))))
-            }
+        if self.path == STANDARD_INPUT {
+            return Ok(once(Box::new(Retold(io::stdin(), interrupted))));
         }
+        let mut file = File::open(&self.path).map_err(refused)?;
+        let input: Input = match (self.within, self.bytes) {
+            (None, None) => once(Box::new(Retold(file, interrupted))),
+            (None, Some(_)) => Box::new(file),
+            (Some((offset, Compression::Plain)), bytes) => {
+                file.seek(SeekFrom::Start(offset)).map_err(refused)?;
+                Box::new(file.take(bytes.unwrap_or(u64::MAX)))
+            }
+            (Some((offset, _)), bytes) => {
+                let (_, mut plain) = decompress(Box::new(file)).map_err(refused)?;
+                io::copy(&mut plain.by_ref().take(offset), &mut io::sink()).map_err(refused)?;
+                Box::new(plain.take(bytes.unwrap_or(u64::MAX)))
+            }
+        };
+        Ok(Box::new(Counted { input, consumed_bytes: Arc::clone(consumed_bytes) }))
+    }
+
+    /// The path of a plain file on disk, as a whole.
+    fn plain(&self) -> Option<String> {
+        (self.within.is_none() && self.bytes.is_some()).then(|| self.path.clone())
     }
 
     /// The beginning of the first line after some bytes of a plain file; `None` if none begins there.
     pub(crate) fn line_after(&self, bytes: u64) -> Option<u64> {
-        let Location::Path(path) = &self.location else { return None };
-        let mut file = File::open(path).ok()?;
+        let mut file = File::open(self.plain()?).ok()?;
         file.seek(SeekFrom::Start(bytes)).ok()?;
         let rest = BufReader::new(file).skip_until(b'\n').ok()?;
         Some(bytes + rest as u64)
@@ -172,15 +159,14 @@ impl InputFile {
 
     /// A range of a plain file as a file.
     pub(crate) fn cut(&self, range: Range<u64>) -> Option<Self> {
-        let Location::Path(path) = &self.location else { return None };
-        let (path, offset, bytes) = (path.clone(), range.start, range.end - range.start);
-        let location = Location::Archive { path, offset, bytes, compression: Compression::Plain };
-        Some(Self { name: self.name.clone(), bytes: Some(bytes), cut_at: Some(range.start), location })
+        let (name, path, Range { start, end }) = (self.name.clone(), self.plain()?, range);
+        let within = Some((start, Compression::Plain));
+        Some(Self { name, bytes: Some(end - start), cut_at: Some(start), path, within })
     }
 
     /// The file for a reader that opens it itself; `None` unless it is a plain file on disk.
     pub(crate) fn seekable(&self, consumed_bytes: &Arc<AtomicU64>) -> Option<SeekableFile> {
-        let (Location::Path(path), Some(bytes)) = (&self.location, self.bytes) else { return None };
-        Some(SeekableFile { path: path.clone(), bytes, consumed_bytes: Arc::clone(consumed_bytes) })
+        let (path, bytes) = (self.plain()?, self.bytes?);
+        Some(SeekableFile { path, bytes, consumed_bytes: Arc::clone(consumed_bytes) })
     }
 }

@@ -17,7 +17,7 @@
 //! | formats given by their columns | `formats/formats.txt`, `formats/tables.rs`, `formats/columns.rs`; the notation: `notation.rs` |
 //! | binary formats | `binary.rs` |
 //! | records, conventions of a format | `record.rs` |
-//! | from records to requests: order, clock, address range | `reader.rs`; reordering: `window.rs` |
+//! | from records to requests: order, clock, address range | `reader.rs`; reordering: `window.rs`; pauses: `pauses.rs` |
 //! | several devices in one address space | `devices.rs` |
 //! | accesses to a sample of the pages | `accesses.rs` |
 //! | statistics: sizes, popularity, reuse, footprint | `info/` |
@@ -40,6 +40,7 @@ mod merge;
 pub mod notation;
 mod numbers;
 mod operations;
+mod pauses;
 mod reader;
 mod record;
 mod source;

@@ -7,7 +7,6 @@
 use crate::Result;
 use crate::devices::Devices;
 use crate::reader::{ADDRESS_END, RequestReader, add_new};
-use coflash_base::{Duration, Time};
 use coflash_workload::{BATCH_REQUESTS, Op, Request, WorkloadError};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -44,15 +43,16 @@ impl MergeInput {
             self.reader.read(&mut self.batch, devices)?;
             self.shift()?;
         }
-        Ok(self.batch.get(self.next).map(|request| request.arrival.ns - self.origin_ns))
+        Ok(self.batch.get(self.next).map(|request| request.arrival.ns))
     }
 
-    /// Shift the addresses of a new batch.
+    /// Shift the times and the addresses of a new batch.
     fn shift(&mut self) -> Result<()> {
-        if self.shift_bytes == 0 {
-            return Ok(());
-        }
-        for request in self.batch.iter_mut().filter(|request| request.op != Op::Flush) {
+        for request in &mut self.batch {
+            request.arrival.ns -= self.origin_ns;
+            if self.shift_bytes == 0 || request.op == Op::Flush {
+                continue;
+            }
             let end = (request.offset + request.length).checked_add(self.shift_bytes);
             if end.is_none_or(|end| end > ADDRESS_END) {
                 let problem = format!(
@@ -73,33 +73,11 @@ pub(crate) struct Merge {
     /// The files with a next request, ordered by its time.
     order: BinaryHeap<Reverse<(u64, usize)>>,
     started: bool,
-    /// A larger step forward is a change of the clock, and removed from all files.
-    jump_ns: u64,
-    /// The sum of these steps, and their number.
-    jumped_ns: u64,
-    jumps: u64,
-    /// The latest arrival, without the steps.
-    end_ns: u64,
 }
 
 impl Merge {
-    pub(crate) fn new(inputs: Vec<MergeInput>, clock_jump: Option<Duration>) -> Self {
-        let jump_ns = clock_jump.map_or(u64::MAX, |jump| jump.ns);
-        let order = BinaryHeap::new();
-        Self { inputs, order, started: false, jump_ns, jumped_ns: 0, jumps: 0, end_ns: 0 }
-    }
-
-    /// Remove changes of the clock.
-    fn remove_jumps(&mut self, requests: &mut [Request]) {
-        for request in requests {
-            let pause_ns = request.arrival.ns - self.jumped_ns - self.end_ns;
-            if pause_ns > self.jump_ns {
-                self.jumped_ns += pause_ns;
-                self.jumps += 1;
-            }
-            request.arrival.ns -= self.jumped_ns;
-            self.end_ns = request.arrival.ns;
-        }
+    pub(crate) fn new(inputs: Vec<MergeInput>) -> Self {
+        Self { inputs, order: BinaryHeap::new(), started: false }
     }
 
     /// Read the first batch of each input to determine the origin of dates.
@@ -112,6 +90,7 @@ impl Merge {
         let origin_ns = dates().filter_map(|(_, head)| *head).min().unwrap_or(0);
         for (index, (input, head)) in self.inputs.iter_mut().zip(&heads).enumerate() {
             input.origin_ns = if input.has_dates { origin_ns } else { 0 };
+            input.batch.iter_mut().for_each(|request| request.arrival.ns -= input.origin_ns);
             if let Some(head_ns) = head {
                 self.order.push(Reverse((head_ns - input.origin_ns, index)));
             }
@@ -132,28 +111,20 @@ impl RequestReader for Merge {
             self.started = true;
             self.start(devices)?;
         }
-        let before = batch.len();
         while batch.len() < BATCH_REQUESTS
             && let Some(Reverse((_, index))) = self.order.pop()
         {
             let input = &mut self.inputs[index];
             // Take requests up to the next request of another file.
             let limit = self.order.peek().map_or((u64::MAX, usize::MAX), |Reverse(other)| *other);
-            let room = BATCH_REQUESTS - batch.len();
-            let ahead = &input.batch[input.next..];
-            let comes_first = |request: &&Request| (request.arrival.ns - input.origin_ns, index) <= limit;
-            let run = ahead.iter().take(room).take_while(comes_first);
-            let taken = batch.len();
-            batch.extend(run.map(|request| Request {
-                arrival: Time { ns: request.arrival.ns - input.origin_ns },
-                ..*request
-            }));
-            input.next += batch.len() - taken;
+            let before = batch.len();
+            let ahead = input.batch[input.next..].iter().take(BATCH_REQUESTS - before);
+            batch.extend(ahead.take_while(|request| (request.arrival.ns, index) <= limit));
+            input.next += batch.len() - before;
             if let Some(head_ns) = input.head_ns(devices)? {
                 self.order.push(Reverse((head_ns, index)));
             }
         }
-        self.remove_jumps(&mut batch[before..]);
         Ok(())
     }
 
@@ -166,15 +137,7 @@ impl RequestReader for Merge {
                     .to_owned(),
             );
         }
-        if self.jumps > 0 {
-            let (jumps, left_out) = (self.jumps, Duration { ns: self.jumped_ns });
-            remarks.push(format!("{jumps} pauses, {left_out} in all, were removed (clock_jump)"));
-        }
         add_new(&mut remarks, self.inputs.iter().flat_map(|input| input.reader.remarks()));
         remarks
-    }
-
-    fn end_ns(&self) -> u64 {
-        self.end_ns
     }
 }

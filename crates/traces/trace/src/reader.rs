@@ -59,8 +59,6 @@ pub(crate) trait RequestReader: Send {
     fn read(&mut self, batch: &mut Vec<Request>, devices: &mut Devices) -> Result<()>;
     /// Assumptions and omissions.
     fn remarks(&self) -> Vec<String>;
-    /// The latest arrival so far: the begin of the next file of a sequence.
-    fn end_ns(&self) -> u64;
 }
 
 /// The relation of a file's times to the other files of its trace.
@@ -122,18 +120,13 @@ struct Rules {
     base_ns: u64,
     /// Subtracted from every time; `None` before the first request of a format with dates.
     origin_ns: Option<u64>,
-    /// The latest time in the file, without removed steps.
+    /// The latest time in the file.
     latest_ns: u64,
     /// Tolerance for a record that is earlier than its predecessor.
     slack_ns: u64,
     /// The number of such records, and their largest lag.
     late: u64,
     late_ns_max: u64,
-    /// A larger step forward is a change of the clock.
-    jump_ns: u64,
-    /// The sum of such steps, and their number.
-    jumped_ns: u64,
-    jumps: u64,
     /// The number of reads, writes and trims of no bytes.
     empty: u64,
 }
@@ -141,10 +134,9 @@ struct Rules {
 impl<R: Records> Reader<R> {
     pub(crate) fn new(records: R, opening: &Opening<'_>) -> Self {
         let Opening { name, conventions, options, times } = *opening;
-        // Files that are not in sequence must keep a common clock: `Merge` gives it a beginning, and removes the steps.
+        // Files that are not in sequence must keep a common clock: `Merge` gives it a beginning.
         let in_sequence = if let TimeBase::Sequence { base_ns } = times { Some(base_ns) } else { None };
         let has_origin = in_sequence.is_none() || conventions.clock == Clock::Start;
-        let jump = options.clock_jump.filter(|_| in_sequence.is_some());
         Self {
             file: name.to_owned(),
             records,
@@ -154,7 +146,6 @@ impl<R: Records> Reader<R> {
                 base_ns: in_sequence.unwrap_or(0),
                 origin_ns: has_origin.then_some(0),
                 slack_ns: options.time_slack.ns,
-                jump_ns: jump.map_or(u64::MAX, |jump| jump.ns),
                 ..Rules::default()
             },
             on_error: options.on_error,
@@ -213,20 +204,17 @@ impl<R: Records> Reader<R> {
 
     /// What was made of single records, and where the file ended.
     fn own_remarks(&self) -> impl Iterator<Item = String> {
-        let Rules { late, late_ns_max, empty, jumps, jumped_ns, .. } = self.rules;
-        let [farthest, left_out] = [late_ns_max, jumped_ns].map(|ns| Duration { ns });
-        let length = self.fields.length;
-        let some = |count: u64, remark: String| (count > 0).then(|| format!("{count} {remark}"));
+        let Rules { late, late_ns_max, empty, .. } = self.rules;
+        let (farthest, length) = (Duration { ns: late_ns_max }, self.fields.length);
         let remarks = [
-            some(
+            counted(
                 late,
                 format!(
                     "records precede the one before by up to {farthest}: they arrive with it (time_slack)"
                 ),
             ),
-            some(empty, format!("requests have a length of 0 ({length}): they were left out")),
+            counted(empty, format!("requests have a length of 0 ({length}): they were left out")),
             self.cut.as_ref().map(|problem| format!("{problem}; what precedes that was read (on_error)")),
-            some(jumps, format!("pauses, {left_out} in all, were removed (clock_jump)")),
             self.first_skipped
                 .as_ref()
                 .map(|first| format!("{} records were skipped, the first: {first}", self.skipped)),
@@ -246,16 +234,12 @@ impl Rules {
         fields: &FieldNames,
         devices: &mut Devices,
     ) -> Parsed<Request> {
-        let &Record { length, op, placement, .. } = record;
-        // The time in the file, without removed steps.
-        let given_ns = record.time_ns.saturating_sub(self.jumped_ns);
+        let &Record { time_ns: given_ns, length, op, placement, .. } = record;
         let late_ns = self.latest_ns.saturating_sub(given_ns);
         if late_ns > self.slack_ns {
-            return Err(backwards(fields.time, record.time_ns, late_ns, newest_ns));
+            return Err(backwards(fields.time, given_ns, late_ns, newest_ns));
         }
-        let pause_ns = given_ns.saturating_sub(self.latest_ns);
-        let jump_ns = if pause_ns > self.jump_ns && self.origin_ns.is_some() { pause_ns } else { 0 };
-        let time_ns = given_ns.max(self.latest_ns) - jump_ns;
+        let time_ns = given_ns.max(self.latest_ns);
         let origin_ns = self.origin_ns.unwrap_or(time_ns);
         let Some(arrival_ns) = self.base_ns.checked_add(time_ns - origin_ns) else {
             let problem = "the trace is longer than 2^64 ns (584 years)".to_owned();
@@ -266,8 +250,6 @@ impl Rules {
         // A skipped record must not affect the clock.
         self.origin_ns = Some(origin_ns);
         self.latest_ns = time_ns;
-        self.jumped_ns += jump_ns;
-        self.jumps += u64::from(jump_ns > 0);
         self.late += u64::from(late_ns > 0);
         self.late_ns_max = self.late_ns_max.max(late_ns);
         Ok(Request { arrival: Time { ns: arrival_ns }, offset, length, op, placement })
@@ -294,7 +276,7 @@ fn address(record: &Record, fields: &FieldNames, devices: &mut Devices) -> Parse
 fn backwards(field: &'static str, time_ns: u64, late_ns: u64, newest_ns: u64) -> FieldError {
     let (by, window) =
         (Duration { ns: late_ns }, Duration { ns: newest_ns.saturating_sub(time_ns).max(late_ns) });
-    let latest_ns = u128::from(time_ns) + u128::from(late_ns);
+    let latest_ns = time_ns + late_ns;
     let problem = format!(
         "time runs backwards by {by}: {time_ns} ns after {latest_ns} ns (sort_window = \"{window}\" or more \
          sorts such records, time_slack = \"{by}\" or more moves them to the latest time, on_error = \"skip\" skips them)"
@@ -347,11 +329,11 @@ impl<R: Records> RequestReader for Reader<R> {
         remarks.extend(self.own_remarks());
         remarks
     }
+}
 
-    fn end_ns(&self) -> u64 {
-        let rules = &self.rules;
-        rules.base_ns + (rules.latest_ns - rules.origin_ns.unwrap_or(rules.latest_ns))
-    }
+/// A remark on some requests or records, unless there are none.
+pub(crate) fn counted(count: u64, remark: impl std::fmt::Display) -> Option<String> {
+    (count > 0).then(|| format!("{count} {remark}"))
 }
 
 /// Add remarks: files may share them.

@@ -13,6 +13,7 @@ use crate::input::{Input, Retold, SeekableFile};
 use crate::input_file::{InputFile, input_files, is_archive};
 use crate::merge::{Merge, MergeInput};
 use crate::notation::Columns;
+use crate::pauses::Pauses;
 use crate::reader::{Opening, RequestReader, TimeBase, add_new};
 use crate::text::SAMPLE_BYTES;
 use coflash_base::Bytes;
@@ -84,7 +85,7 @@ pub struct Parts {
 pub(crate) struct TracePart {
     pub(crate) files: Vec<InputFile>,
     /// The format of a file that was cut.
-    pub(crate) cut: Option<Format>,
+    pub(crate) cut: Option<&'static Format>,
 }
 
 impl Parts {
@@ -135,7 +136,7 @@ impl Parts {
     /// See [`open`].
     pub fn open(&self, number: usize) -> Result<TraceSource> {
         let TracePart { files, cut, .. } = &self.parts[number];
-        let format = cut.map(|format| format.table.info.name.to_owned());
+        let format = cut.map(|format| format.info.name.to_owned());
         let options = TraceOptions { format: format.or(self.options.format.clone()), ..self.options.clone() };
         let waiting = files.iter().map(|file| (file.clone(), 0)).collect();
         let mut source = TraceSource { waiting, ..TraceSource::empty(&options) };
@@ -199,6 +200,7 @@ pub struct TraceSource {
     waiting: VecDeque<(InputFile, u64)>,
     options: TraceOptions,
     current: Option<Box<dyn RequestReader>>,
+    pauses: Pauses,
     devices: Devices,
     formats: Vec<&'static str>,
     /// The remarks on the completed files.
@@ -214,7 +216,7 @@ pub struct TraceSource {
 /// A file of a known format.
 struct Recognised {
     name: String,
-    format: Format,
+    format: &'static Format,
     /// What it holds, decompressed.
     input: BlockReader,
     /// The file itself, if it is a plain one.
@@ -224,14 +226,15 @@ struct Recognised {
 impl Recognised {
     fn read(self, options: &TraceOptions, times: TimeBase) -> Result<Box<dyn RequestReader>> {
         let Self { name, format, input, file } = self;
-        let conventions = format.table.conventions;
+        let conventions = format.conventions;
         format.open(input, file, &Opening { name: &name, conventions, options, times })
     }
 }
 
 impl TraceSource {
     fn empty(options: &TraceOptions) -> Self {
-        Self { options: options.clone(), devices: Devices::new(options.device_stride), ..Self::default() }
+        let (devices, pauses) = (Devices::new(options.device_stride), Pauses::new(options.clock_jump));
+        Self { options: options.clone(), devices, pauses, ..Self::default() }
     }
 
     /// The formats of the files opened so far, without repetition, in order.
@@ -252,7 +255,7 @@ impl TraceSource {
         if self.by_time() {
             self.all_files()?
         } else {
-            self.next_file(0)?
+            self.next_file()?
         }
         Ok(self)
     }
@@ -272,7 +275,7 @@ impl TraceSource {
             let input = file.open(&Arc::default(), None).ok()?;
             self.recognise(&file.name, input, Some(&file)).ok()
         });
-        found.is_some_and(|found| found.format.table.per_processor)
+        found.is_some_and(|found| found.format.per_processor)
     }
 
     /// Open all files for a merge.
@@ -289,16 +292,16 @@ impl TraceSource {
             let reader = found.read(&self.options, TimeBase::Parallel)?;
             inputs.push(MergeInput::new(file.name, reader, has_dates, shift_bytes));
         }
-        self.current = Some(Box::new(Merge::new(inputs, self.options.clock_jump)));
+        self.current = Some(Box::new(Merge::new(inputs)));
         Ok(())
     }
 
-    /// Open the next file of a sequence; it begins at `base_ns`.
-    fn next_file(&mut self, base_ns: u64) -> Result<()> {
+    /// Open the next file of a sequence.
+    fn next_file(&mut self) -> Result<()> {
         if let Some((file, _)) = self.waiting.pop_front() {
             let found = self.find(&file)?;
             let times = match file.cut_at {
-                None => TimeBase::Sequence { base_ns },
+                None => TimeBase::Sequence { base_ns: self.pauses.next_file() },
                 Some(0) => TimeBase::Parallel,
                 Some(_) => TimeBase::Within,
             };
@@ -319,30 +322,28 @@ impl TraceSource {
     }
 
     fn recognise(&mut self, name: &str, input: Input, file: Option<&InputFile>) -> Result<Recognised> {
-        let (compression, plain) = decompress(input)
-            .map_err(|error| WorkloadError::trace(name, Compression::Plain.explain(&error)))?;
+        let refused = |problem: String| WorkloadError::trace(name, problem);
+        let (compression, plain) =
+            decompress(input).map_err(|error| refused(Compression::Plain.explain(&error)))?;
         // Of the file, not of the decoder.
         let explained = move |error: io::Error| match error.kind() {
             io::ErrorKind::Interrupted => error,
             kind => io::Error::new(kind, compression.explain(&error)),
         };
         let mut input = BlockReader::new(Box::new(Retold(plain, explained)), BLOCK_BYTES);
-        let ahead =
-            input.sample(SAMPLE_BYTES).map_err(|error| WorkloadError::trace(name, error.to_string()))?;
+        let ahead = input.sample(SAMPLE_BYTES).map_err(|error| refused(error.to_string()))?;
         if is_archive(ahead) {
-            let problem = "an archive: give it as a file, not through a pipe";
-            return Err(WorkloadError::trace(name, problem));
+            return Err(refused("an archive: give it as a file, not through a pipe".to_owned()));
         }
         let binary = formats::binary(ahead);
         match encoding(ahead).filter(|_| binary.is_none()) {
             None => {}
             Some(UTF_8) => input.consume(BOM.len()),
             Some(other) => {
-                let problem = format!(
+                return Err(refused(format!(
                     "{other} text, as PowerShell and spreadsheets write it; UTF-8 is read: \
                      iconv -f {other} -t UTF-8 FILE > NEW writes it"
-                );
-                return Err(WorkloadError::trace(name, problem));
+                )));
             }
         }
         let format = match (&self.options.format, binary) {
@@ -354,8 +355,8 @@ impl TraceSource {
         format.check_effect(name, &self.options)?;
         let file = file.filter(|_| compression == Compression::Plain);
         let file = file.and_then(|file| file.seekable(&self.consumed_bytes));
-        if !self.formats.contains(&format.table.info.name) {
-            self.formats.push(format.table.info.name);
+        if !self.formats.contains(&format.info.name) {
+            self.formats.push(format.info.name);
         }
         Ok(Recognised { name: name.to_owned(), format, input, file })
     }
@@ -364,12 +365,12 @@ impl TraceSource {
         while let Some(current) = &mut self.current {
             current.read(batch, &mut self.devices)?;
             if !batch.is_empty() {
+                self.pauses.leave_out(batch);
                 return Ok(());
             }
             add_new(&mut self.earlier_remarks, current.remarks());
-            let end_ns = current.end_ns();
             self.current = None;
-            self.next_file(end_ns)?;
+            self.next_file()?;
         }
         Ok(())
     }
@@ -401,7 +402,7 @@ impl Source for TraceSource {
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.earlier_remarks.clone();
         add_new(&mut remarks, self.current.iter().flat_map(|current| current.remarks()));
-        self.devices.remark().into_iter().chain(remarks).collect()
+        self.devices.remark().into_iter().chain(self.pauses.remark()).chain(remarks).collect()
     }
 }
 

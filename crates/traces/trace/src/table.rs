@@ -124,21 +124,17 @@ impl<W: Write> TableWriter<W> {
         let schema = flat.table(header, &[Some(0), Some(0), Some(0)]);
         let fields = flat.references(schema + 8, self.columns.len());
         for (number, Values { column, .. }) in self.columns.iter().enumerate() {
-            let kind = match column.kind {
-                Kind::Number(_) => 2,
-                Kind::Real => 3,
-                Kind::Text => 5,
-                Kind::Flag => 6,
+            let (kind, about_kind): (i64, &[_]) = match column.kind {
+                Kind::Number(bytes) => (2, &[Some(8 * i64::from(bytes)), Some(0)]),
+                // Of double precision.
+                Kind::Real => (3, &[Some(2)]),
+                Kind::Text => (5, &[]),
+                Kind::Flag => (6, &[]),
             };
             let about = [Some(0), Some(column.is_optional.into()), Some(kind), Some(0), None, Some(0)];
             let field = flat.table(fields + 4 * number, &about);
             flat.text(field, column.name);
-            match column.kind {
-                Kind::Number(bytes) => flat.table(field + 24, &[Some(8 * i64::from(bytes)), Some(0)]),
-                // Of double precision.
-                Kind::Real => flat.table(field + 24, &[Some(2)]),
-                Kind::Text | Kind::Flag => flat.table(field + 24, &[]),
-            };
+            flat.table(field + 24, about_kind);
             flat.references(field + 40, 0);
         }
         let entries = flat.references(schema + 16, about.len());

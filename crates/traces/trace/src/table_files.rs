@@ -85,11 +85,9 @@ pub(crate) fn is_arrow(ahead: &[u8]) -> bool {
 /// Whether a file on disk is one of tables.
 #[must_use]
 pub fn is_table_file(file: &str) -> bool {
-    let is_plain = Path::new(file).is_file();
     let mut head = Vec::new();
-    let read =
-        is_plain.then(|| std::fs::File::open(file).and_then(|file| file.take(8).read_to_end(&mut head)));
-    read.is_some_and(|read| read.is_ok()) && (is_parquet(&head) || is_arrow(&head))
+    let mut read = || std::fs::File::open(file).and_then(|file| file.take(8).read_to_end(&mut head));
+    Path::new(file).is_file() && read().is_ok() && (is_parquet(&head) || is_arrow(&head))
 }
 
 /// A stream of bytes to a file that another thread writes.

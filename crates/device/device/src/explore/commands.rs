@@ -91,7 +91,7 @@ impl Commands {
             let serving: Vec<_> =
                 servers.iter().map(|(server, device)| scope.spawn(|| server.run(device))).collect();
             let ended = self.run(&mut process);
-            servers.iter().for_each(|(server, _)| server.stopper().stop());
+            servers.iter().for_each(|(server, _)| server.stop());
             serving.into_iter().try_for_each(|one| one.join().expect("no server panics"))?;
             let is_empty = command.trim().is_empty();
             ended.map(|ended| Ended { could_not_run: ended.could_not_run || is_empty, ..ended })
@@ -140,24 +140,4 @@ fn end_group(child: &mut Child, looks: u32) {
         thread::sleep(LOOK);
     }
     let _ = kill_process_group(group, Signal::KILL);
-}
-
-/// Run parts of work at the same time, each with its number, and end them all when one fails.
-pub(crate) fn in_parallel<E: Send>(
-    jobs: usize,
-    commands: &Commands,
-    work: impl Fn(usize) -> Result<(), E> + Sync,
-    mut look: impl FnMut() -> bool,
-) -> Result<(), E> {
-    let work = &|job| work(job).inspect_err(|_| commands.stop());
-    thread::scope(|scope| {
-        let jobs: Vec<_> = (0..jobs).map(|job| scope.spawn(move || work(job))).collect();
-        while !jobs.iter().all(|job| job.is_finished()) {
-            thread::sleep(LOOK / 4);
-            if !look() {
-                commands.stop();
-            }
-        }
-        jobs.into_iter().try_for_each(|job| job.join().expect("it does not panic"))
-    })
 }

@@ -41,7 +41,7 @@ use check::{Checker, begun};
 use coflash_base::{Bytes, Seed};
 use coflash_scenario::Scenario;
 use coflash_store::{Disks, FileDisk, SECTOR_BYTES};
-use commands::{Commands, Ended, in_parallel};
+use commands::{Commands, Ended};
 pub use failure::{Failed, Requested};
 use fault::{Fault, Faults};
 use outlines::Alike;
@@ -184,6 +184,8 @@ const RECOVERIES_MAX: usize = 16;
 /// How often marks are looked for, and after how many looks it is told that the workload runs.
 const MARKS: Duration = Duration::from_millis(1);
 const LOOKS: u32 = 20;
+/// How often it is told what is known so far.
+const REPORTS: Duration = Duration::from_millis(5);
 /// The folder of the records.
 const RECORDS: &str = "explored";
 
@@ -394,7 +396,8 @@ impl Exploring<'_> {
         Ok(faults)
     }
 
-    /// Do work on planned states of a run, in order. Each job has a base of its own, which goes from window to window.
+    /// Do work on planned states of a run, in order, by jobs at the same time, which all end when one fails. Each job has a base of its
+    /// own, which goes from window to window.
     fn on_states(
         &self,
         (records, run, plan): (&[Record], usize, &Plan),
@@ -403,7 +406,7 @@ impl Exploring<'_> {
         work: impl Fn(&Checker<'_>, usize, &Planned) -> Result<(), DeviceError> + Sync,
     ) -> Result<(), DeviceError> {
         let next = AtomicUsize::new(0);
-        let job = |job| -> Result<(), DeviceError> {
+        let on_some = |job| -> Result<(), DeviceError> {
             let base = over(self.folder, shared(self.files))?;
             let (record, base) = (&records[run], &base);
             let checker = Checker { exploring: self, base, records, record, plan, job };
@@ -419,7 +422,18 @@ impl Exploring<'_> {
             }
             Ok(())
         };
-        in_parallel(self.jobs.min(states.len()), self.commands, job, report)
+        let on_some = &|job| on_some(job).inspect_err(|_| self.commands.stop());
+        thread::scope(|scope| {
+            let jobs = (0..self.jobs.min(states.len())).map(|job| scope.spawn(move || on_some(job)));
+            let jobs: Vec<_> = jobs.collect();
+            while !jobs.iter().all(|job| job.is_finished()) {
+                thread::sleep(REPORTS);
+                if !report() {
+                    self.commands.stop();
+                }
+            }
+            jobs.into_iter().try_for_each(|job| job.join().expect("it does not panic"))
+        })
     }
 
     /// Return the verdicts so far by the numbers of states, and the file to which more are added. For one state alone there are no verdicts.

@@ -2,7 +2,7 @@
 
 use crate::order::left;
 use coflash_base::seed::{RandomStream, RngExt};
-use coflash_base::{Seed, Time};
+use coflash_base::{Op, Seed, Time};
 use coflash_device::order::{Id, Kind, Log};
 use coflash_device::{Address, Cut, CutAt, Folder, Machine, ServedDevice, Side, cut};
 use coflash_scenario::Scenario;
@@ -147,7 +147,7 @@ fn a_cut_leaves_of_the_requests_of_several_clients_what_the_model_of_order_allow
             let (folder, socket) = (Folder::new(&place.path().join("device")), place.path().join("nbd"));
             let scenario = small(keys);
             // Between two requests, and in the midst of one.
-            let at = CutAt::Write(100 + 40 * cycle);
+            let at = CutAt { op: Op::Write, number: 100 + 40 * cycle };
             let within = (cycle % 2 == 1).then_some(Cut { at, side: Side::Both, seed: cycle });
             let machine = Machine::start(folder.clone(), Some(&scenario), None, None, within).unwrap();
             let served =

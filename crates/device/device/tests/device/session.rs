@@ -2,7 +2,7 @@
 
 use crate::memory::MemoryDisk;
 use coflash_base::seed::{RandomStream, Rng, RngExt};
-use coflash_base::{Seed, Time};
+use coflash_base::{Op, Seed, Time};
 use coflash_device::{Cut, CutAt, Recorder, Restart, Restarts, Session, Side, servable, twin};
 use coflash_engine::NoObserver;
 use coflash_level::{Placement, Tower};
@@ -243,7 +243,8 @@ fn a_host_goes_on_through_power_cuts_of_its_device() {
         for seed in 0..4 {
             let folder = Folder::new(&format!("device-{number}-{seed}"));
             let scenario = scenario(scheme);
-            let cut = Some(Cut { at: CutAt::Write(300 + seed), side: Side::Device, seed });
+            let at = CutAt { op: Op::Write, number: 300 + seed };
+            let cut = Some(Cut { at, side: Side::Device, seed });
             let recorder = folder.recorder(&folder.trace());
             let session = Session::start(scenario.clone(), store(&scenario), None, recorder, cut).unwrap();
             let expected = vec![0; session.size_bytes() as usize];
@@ -273,7 +274,8 @@ fn flushed_data_survives_a_power_cut_and_every_session_has_a_twin() {
         for seed in 0..4 {
             let folder = Folder::new(&format!("cut-{number}-{seed}"));
             let scenario = scenario(scheme);
-            let at = if seed % 2 == 0 { CutAt::Write(400 + seed) } else { CutAt::Flush(30 + seed) };
+            let (op, number) = if seed % 2 == 0 { (Op::Write, 400 + seed) } else { (Op::Flush, 30 + seed) };
+            let at = CutAt { op, number };
             let recorder = folder.recorder(&folder.trace());
             let side = if in_host && seed % 3 > 0 { Side::Host } else { Side::Both };
             let cut = Some(Cut { at, side, seed });
@@ -360,7 +362,7 @@ fn a_session_is_a_disk_and_has_a_twin() {
 fn a_planned_power_cut_comes_although_the_device_has_nothing_to_do() {
     let scenario = scenario(&[HOST, CACHE, ("cooperation", "cdm-consistent")]);
     for (seed, side) in (0..4).flat_map(|seed| Side::ALL.map(|side| (seed, side))) {
-        let cut = Some(Cut { at: CutAt::Write(1), side, seed });
+        let cut = Some(Cut { at: CutAt { op: Op::Write, number: 1 }, side, seed });
         let recorder = Recorder::to(std::io::sink());
         let mut session = Session::start(scenario.clone(), store(&scenario), None, recorder, cut).unwrap();
         let mut data = [1; 4096];

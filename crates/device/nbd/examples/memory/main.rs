@@ -9,6 +9,7 @@ mod disk;
 use coflash_nbd::{Address, Server};
 use disk::Memory;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -16,12 +17,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: memory SIZE_BYTES (SOCKET | 127.0.0.1:PORT)".into());
     };
     let address = place.parse().map_or_else(|_| Address::Unix(place.into()), Address::Tcp);
-    let server = Server::bind(&address)?;
+    let server = Arc::new(Server::bind(&address)?);
     writeln!(io::stdout(), "{}", server.address()?)?;
-    let stopper = server.stopper();
+    let stopped = Arc::clone(&server);
     std::thread::spawn(move || {
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
-        stopper.stop();
+        stopped.stop();
     });
     server.run(&Memory::with_size(size.parse()?))?;
     Ok(())

@@ -26,7 +26,7 @@ impl Peer {
     }
 
     pub(crate) fn of(shape: Shape, agreed: Negotiated) -> Self {
-        let answers = Arc::new(Answers::new(|| {}));
+        let answers = Arc::new(Answers::default());
         let requests = Requests::new(shape, agreed, Arc::clone(&answers));
         Self { requests, answers, input: Input::new(256), structured: agreed.structured }
     }

@@ -4,7 +4,7 @@ use crate::disk::Memory;
 use crate::messages::{
     DISCONNECT, FIXED, FLUSH, NO_ZEROES, READ, Received, WRITE, chosen, command, option, shape,
 };
-use coflash_nbd::{Address, Connections, Export, Hangup, MAX_CONNECTIONS, Request, Server, Shape, Stopper};
+use coflash_nbd::{Address, Connections, Export, Hangup, MAX_CONNECTIONS, Request, Server, Shape};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -41,9 +41,9 @@ impl Drop for Folder {
 }
 
 /// Stops a server at its end. A test that fails stops it too: otherwise its scope would wait for the server for ever.
-struct Stopping(Stopper);
+struct Stopping<'a>(&'a Server);
 
-impl Drop for Stopping {
+impl Drop for Stopping<'_> {
     fn drop(&mut self) {
         self.0.stop();
     }
@@ -59,7 +59,7 @@ fn with_connections(name: &str, export: &impl Export, client: impl FnOnce(&PathB
     let server = Server::bind(&Address::Unix(folder.socket())).unwrap();
     thread::scope(|scope| {
         let running = scope.spawn(|| server.run(export));
-        let stopping = Stopping(server.stopper());
+        let stopping = Stopping(&server);
         client(&folder.socket(), server.connections());
         drop(stopping);
         running.join().unwrap().unwrap();
@@ -222,15 +222,15 @@ fn the_end_of_the_server_answers_what_is_under_way() {
     let export = Later(Mutex::new(sender));
     thread::scope(|scope| {
         let running = scope.spawn(|| server.run(&export));
-        let (_stopping, held) = (Stopping(server.stopper()), held);
+        let (_stopping, held) = (Stopping(&server), held);
         let mut client = connect(&folder.socket());
         let mut idle = connect(&folder.socket());
         let mut shy = UnixStream::connect(folder.socket()).unwrap();
         receive(&mut shy, 18);
         client.write_all(&command(0, FLUSH, 7, 0, 0)).unwrap();
         let requests = held.recv().unwrap();
-        server.stopper().stop();
-        server.stopper().stop();
+        server.stop();
+        server.stop();
         assert_eq!(shy.read(&mut [0]).unwrap(), 0, "a handshake ends at once");
         assert_eq!(idle.read(&mut [0]).unwrap(), 0, "and one that waits for a request");
         requests.into_iter().for_each(|request| request.answer(Ok(())));
@@ -354,12 +354,12 @@ fn tcp_takes_a_free_port_and_tells_it() {
     let export = Memory::with_size(SIZE);
     thread::scope(|scope| {
         scope.spawn(|| server.run(&export).unwrap());
-        let _stopping = Stopping(server.stopper());
+        let _stopping = Stopping(&server);
         let mut client = TcpStream::connect(address).unwrap();
         begin(&mut client);
         client.write_all(&command(0, READ, 3, 5, 2)).unwrap();
         assert_eq!((simple(&mut client), receive(&mut client, 2)), ((0, 3), vec![0, 0]));
-        server.stopper().stop();
+        server.stop();
         assert_eq!(client.read(&mut [0]).unwrap(), 0, "it waits for no further request");
     });
 }

@@ -1,8 +1,7 @@
 //! A host that loses power: some of the sectors written since the last sync are lost.
 
-use crate::Overlay;
 use crate::disk::{Disk, SECTOR_BYTES};
-use crate::sectors::{self, Sectors};
+use crate::overlay::{self, Overlay, Sectors};
 use coflash_base::seed::{RandomStream, RngExt};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -132,8 +131,8 @@ impl<D: Disk> Disk for LossyDisk<'_, D> {
             return Err(off());
         }
         let mut synced = self.synced();
-        for number in sectors::touched(offset, bytes.len()) {
-            sectors::get(&mut synced, number, &self.inner)?;
+        for number in overlay::touched(offset, bytes.len()) {
+            overlay::get(&mut synced, number, &self.inner)?;
         }
         self.inner.write_at(bytes, offset)?;
         // An interrupted write leaves some of its sectors, as does any other write since the last sync.

@@ -5,9 +5,10 @@ use crate::cooperates::Cooperates;
 use crate::cooperation::{CommitCounters, Scheme};
 
 /// The answered writes that a power cut of a cache would lose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AtRisk {
     /// None.
+    #[default]
     Nothing,
     /// This many pages, dirty in a volatile cache.
     Dirty(u32),

@@ -25,6 +25,7 @@ use crate::devices::Devices;
 use crate::formats::linux_block::EventChoice;
 use crate::numbers::SECTOR_BYTES;
 use crate::operations::Kind;
+use crate::reader::counted;
 use crate::record::{FieldError, Parsed, Record};
 use coflash_workload::Op;
 use coflash_workload::recorded::TraceOptions;
@@ -133,10 +134,7 @@ impl BinaryFormat for Blktrace {
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.choice.remarks(["Q", "D", "C"]);
-        if self.passed_through > 0 {
-            let count = self.passed_through;
-            remarks.push(format!("{count} commands passed through to the device are omitted"));
-        }
+        remarks.extend(counted(self.passed_through, "commands passed through to the device are omitted"));
         remarks
     }
 }

@@ -9,7 +9,7 @@
 use super::judge::{Headed, Reading, UNTOLD, judge};
 use super::names::name_of;
 use crate::devices::Devices;
-use crate::fields::{BLANK, Fields, SEPARATORS, split, trim};
+use crate::fields::{BLANK, Fields, SEPARATORS, split};
 use crate::notation::{ByteSteps, Column, Columns, Words};
 use crate::numbers::{DAY_NS, any_decimal, decimal_sign, has_decimal_comma, moment, whole};
 use crate::operations::{Kind, Kinds};
@@ -27,6 +27,7 @@ pub(crate) type NamedColumn = (&'static str, Column);
 const LATENCY_MAX: Duration = Duration { ns: 60_000_000_000 };
 
 /// The format `columns`: columns given by the user, or found in the file.
+#[derive(Default)]
 pub(crate) struct UserColumns {
     lines: ColumnLines,
     header_lines: u64,
@@ -45,6 +46,7 @@ pub(crate) struct UserColumns {
 }
 
 /// The parser of lines of columns.
+#[derive(Default)]
 pub(crate) struct ColumnLines {
     columns: Vec<NamedColumn>,
     separator: u8,
@@ -52,8 +54,8 @@ pub(crate) struct ColumnLines {
     open_ended: bool,
     /// Whether the decimal sign is a comma.
     comma: bool,
-    /// The operation of all records, for traces without such a column.
-    op: Op,
+    /// The operation of all records, for traces without such a column; else reads.
+    op: Option<Op>,
     /// Whether operations were numbers.
     numbered: bool,
     /// Whether flags other than that of a read were set.
@@ -77,7 +79,8 @@ struct Row {
 }
 
 impl Row {
-    fn new(op: Op) -> Self {
+    fn new(op: Option<Op>) -> Self {
+        let op = op.unwrap_or(Op::Read);
         let record = Record { time_ns: 0, device: 0, offset: 0, length: 0, op, placement: None };
         Self { record, kept: true, latency_ns: 0, absent: None, device: None }
     }
@@ -94,18 +97,7 @@ impl Row {
 impl ColumnLines {
     /// Create a parser of lines of `columns` between `separator`s.
     pub(crate) fn new(columns: Vec<NamedColumn>, separator: u8, open_ended: bool) -> Self {
-        Self {
-            columns,
-            separator,
-            open_ended,
-            comma: false,
-            op: Op::Read,
-            numbered: false,
-            flagged: false,
-            kinds: Kinds::default(),
-            latest_ns: 0,
-            days_ns: 0,
-        }
+        Self { columns, separator, open_ended, ..Self::default() }
     }
 
     /// Parse a line; `None` if it is no request, or one of its words skips the row.
@@ -179,14 +171,14 @@ impl ColumnLines {
                 row.set_op(words.find(word).ok_or_else(|| unknown(words, word.1, name))?);
             }
             Column::UsualOp => {
-                let given = trim(fields.word().1);
+                let given = fields.word().1.trim_ascii();
                 self.numbered |= given.first().is_some_and(u8::is_ascii_digit);
                 let kind = Kind::parse(given).ok_or_else(|| no_operation(name, given))?;
                 self.kinds.count(kind);
                 row.set_op(kind.op());
             }
             Column::Flags => {
-                let given = trim(fields.word().1);
+                let given = fields.word().1.trim_ascii();
                 row.record.op = flags(given, name)?;
                 self.flagged |= !matches!(given, b"0" | b"1");
             }
@@ -348,13 +340,10 @@ impl TextFormat for UserColumns {
         let mut parser = Self {
             header_lines: options.header_lines,
             is_auto: given.as_ref().is_none_or(Columns::is_auto),
-            headed: None,
-            separated: false,
             at_top: options.header_lines == 0 && options.columns.is_some(),
-            refused: String::new(),
-            how: Vec::new(),
             // Fields behind the last column are ignored.
             lines: ColumnLines::new(Vec::new(), BLANK, true),
+            ..Self::default()
         };
         if let Some(given) = given.filter(|given| !given.is_auto()) {
             parser.take(&given);
@@ -435,7 +424,7 @@ impl UserColumns {
             (is("time"), "no column is a time: all requests arrive at the start"),
         ];
         self.how.extend(missing.iter().filter(|(there, _)| !there).map(|(_, remark)| (*remark).to_owned()));
-        self.lines.op = given.op().unwrap_or(Op::Read);
+        self.lines.op = given.op();
         self.lines.columns = columns;
     }
 }

@@ -6,7 +6,7 @@
 //! flushes, regardless of numbers.
 
 use crate::devices::Devices;
-use crate::fields::{BlankFields, Fields, trim};
+use crate::fields::{BlankFields, Fields};
 use crate::numbers::MICROSECOND_NS;
 use crate::record::{FieldError, Parsed, Record, show};
 use crate::text::{LineParser, TextFormat};
@@ -81,7 +81,7 @@ impl Iolog {
     #[cold]
     fn wait(&mut self, fields: &mut BlankFields<'_>) -> Parsed<()> {
         let waited_ns = fields.units(MICROSECOND_NS, "wait")?;
-        if !trim(fields.rest()).is_empty() {
+        if !fields.rest().trim_ascii().is_empty() {
             fields.whole("length")?;
             fields.nothing_more("line", 4)?;
         }
@@ -94,7 +94,7 @@ impl Iolog {
 
 #[cold]
 fn header(line: &[u8]) -> Parsed<u8> {
-    match trim(line) {
+    match line.trim_ascii() {
         b"fio version 2 iolog" => Ok(2),
         b"fio version 3 iolog" => Ok(3),
         _ => Err(FieldError::text("header", line, "`fio version 2 iolog` or `fio version 3 iolog`")),

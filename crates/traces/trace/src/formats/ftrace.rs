@@ -8,7 +8,7 @@
 //! independently, so a window of a second sorts the lines.
 
 use crate::devices::Devices;
-use crate::fields::{Fields, trim};
+use crate::fields::Fields;
 use crate::formats::linux_block::EventChoice;
 use crate::numbers::{SECOND_NS, SECTOR_BYTES, decimal, units};
 use crate::operations::Kind;
@@ -147,9 +147,9 @@ impl Ftrace {
         // Some versions have bytes and a command between the letters and the sector.
         let rest = fields.rest();
         let Some(plus) = memchr::memmem::find(rest, b" + ") else {
-            return Err(FieldError::text("sectors", trim(rest), "`sector + sectors`"));
+            return Err(FieldError::text("sectors", rest.trim_ascii(), "`sector + sectors`"));
         };
-        let before = trim(&rest[..plus]);
+        let before = rest[..plus].trim_ascii();
         let sector = before.rsplit(|&b| b == b' ').next().unwrap_or_default();
         let sectors = Fields::between_blanks(&rest[plus + 3..]).text();
         let found = self.choice.request(letters, sector, sectors)?;
@@ -166,7 +166,7 @@ impl Ftrace {
 
     /// Read a command of a driver.
     fn command<'a>(&mut self, driver: &Driver, about: &'a [u8]) -> Parsed<Option<Request<'a>>> {
-        if !trim(about).starts_with(driver.sends.as_bytes()) {
+        if !about.trim_ascii().starts_with(driver.sends.as_bytes()) {
             return Ok(None);
         }
         let at = memchr::memmem::find(about, driver.opening.as_bytes())
@@ -220,7 +220,7 @@ impl Ftrace {
             return Ok(None);
         }
         let expected = "an event with its time, as in `1234.567890: block_rq_issue:`";
-        Err(FieldError::text("time", trim(line), expected))
+        Err(FieldError::text("time", line.trim_ascii(), expected))
     }
 }
 
@@ -277,7 +277,7 @@ fn value<'a>(about: &'a [u8], key: &'static str) -> Parsed<&'a [u8]> {
         let rest =
             about[at + key.len()..].strip_prefix(b"=").or(about[at + key.len()..].strip_prefix(b":"))?;
         let is_whole = at == 0 || matches!(about[at - 1], b' ' | b'(' | b',');
-        let rest = trim(rest);
+        let rest = rest.trim_ascii();
         let end = rest.iter().position(|byte| matches!(byte, b',' | b')' | b' ')).unwrap_or(rest.len());
         is_whole.then(|| rest[..end].trim_ascii_start())
     });

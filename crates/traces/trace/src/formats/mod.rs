@@ -6,7 +6,7 @@
 //! exists. Binary formats and files of tables are detected first, by their first bytes.
 //!
 //! To add a format of columns: a section in `formats.txt`. To add another format: a section, and a file beside this one with a
-//! type that implements `TextFormat` or `BinaryFormat`, and a comment about its ambiguities. Then its line in `Format::described`. To
+//! type that implements `TextFormat` or `BinaryFormat`, and a comment about its ambiguities. Then its line in `Kind::of`. To
 //! both belong a sample and malformed records in `tests/trace`, and a seed for fuzzing.
 
 mod blkparse;
@@ -39,13 +39,10 @@ use coflash_workload::recorded::TraceOptions;
 use coflash_workload::{WorkloadError, refuse};
 use columns::UserColumns;
 use judge::{Headed, judge};
-use std::sync::LazyLock;
-use tables::{TABLES, Table};
+use tables::FORMATS;
 
 pub use crate::record::FormatInfo;
-
-/// All formats, in the order of the documentation. Among formats that fit a file equally well, the first one wins.
-static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| TABLES.iter().map(Format::described).collect());
+pub(crate) use tables::Format;
 
 /// The name of the format given by the option `columns`.
 pub(crate) const COLUMNS: &str = "columns";
@@ -53,20 +50,13 @@ pub(crate) const COLUMNS: &str = "columns";
 /// The table of the formats.
 #[must_use]
 pub fn table() -> Vec<FormatInfo> {
-    FORMATS.iter().map(|format| format.table.info).collect()
+    FORMATS.iter().map(|format| format.info).collect()
 }
 
 /// The names of all formats.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
-    FORMATS.iter().map(|format| format.table.info.name).collect()
-}
-
-/// An entry of the list of formats.
-#[derive(Clone, Copy)]
-pub(crate) struct Format {
-    pub(crate) table: &'static Table,
-    kind: Kind,
+    FORMATS.iter().map(|format| format.info.name).collect()
 }
 
 type Opened = Result<Box<dyn RequestReader>>;
@@ -77,17 +67,34 @@ type Lines = fn(sample: &[u8], options: &TraceOptions) -> Option<Score>;
 type Bytes = fn(ahead: &[u8]) -> bool;
 
 /// How a format is detected, and how its reader is made.
-#[derive(Clone, Copy)]
 enum Kind {
     Text(Lines, Open),
     Table,
-    Headed(&'static Headed),
+    Headed(Headed),
     Binary(Bytes, Open),
     /// It needs random access to its file.
     File(Bytes),
 }
 
 impl Kind {
+    /// The kind of the format of a name: by a type, by the header of a recorder, or by its columns.
+    fn of(name: &str, headed: Option<Headed>) -> Self {
+        match name {
+            "fio" => Self::text::<fio::Iolog>(),
+            "blkparse" => Self::text::<blkparse::Blkparse>(),
+            "ftrace" => Self::text::<ftrace::Ftrace>(),
+            "mooncake" => Self::text::<mooncake::Mooncake>(),
+            COLUMNS => Self::text::<UserColumns>(),
+            "blktrace" => Self::binary::<blktrace::Blktrace>(),
+            "vscsi" => Self::binary::<vscsi::Vscsi>(),
+            "oracle-general" => Self::binary::<oracle_general::OracleGeneral>(),
+            "log-writes" => Self::binary::<logwrites::LogWrites>(),
+            "parquet" => Self::File(is_parquet),
+            "arrow" => Self::File(is_arrow),
+            _ => headed.map_or(Self::Table, Self::Headed),
+        }
+    }
+
     fn text<F: TextFormat>() -> Self {
         let lines: Lines = |sample, options| score(F::new(options), sample, options);
         Self::Text(lines, |input, opening| text::open(input, F::new(opening.options), opening))
@@ -101,28 +108,9 @@ impl Kind {
 }
 
 impl Format {
-    /// The format of a section of `formats.txt`: defined by its columns, by a header, or by a type.
-    fn described(table: &'static Table) -> Self {
-        let kind = match table.info.name {
-            "fio" => Kind::text::<fio::Iolog>(),
-            "blkparse" => Kind::text::<blkparse::Blkparse>(),
-            "ftrace" => Kind::text::<ftrace::Ftrace>(),
-            "mooncake" => Kind::text::<mooncake::Mooncake>(),
-            COLUMNS => Kind::text::<UserColumns>(),
-            "blktrace" => Kind::binary::<blktrace::Blktrace>(),
-            "vscsi" => Kind::binary::<vscsi::Vscsi>(),
-            "oracle-general" => Kind::binary::<oracle_general::OracleGeneral>(),
-            "log-writes" => Kind::binary::<logwrites::LogWrites>(),
-            "parquet" => Kind::File(is_parquet),
-            "arrow" => Kind::File(is_arrow),
-            _ => table.headed.as_ref().map_or(Kind::Table, Kind::Headed),
-        };
-        Self { table, kind }
-    }
-
     /// Whether its times are dates.
     pub(crate) fn has_dates(&self) -> bool {
-        self.table.conventions.clock == Clock::Date
+        self.conventions.clock == Clock::Date
     }
 
     /// Whether each line tells its record by itself.
@@ -132,16 +120,16 @@ impl Format {
 
     /// Read a file in this format, decompressed or as the plain file that it is.
     pub(crate) fn open(
-        &self,
+        &'static self,
         input: BlockReader,
         file: Option<SeekableFile>,
         opening: &Opening<'_>,
     ) -> Opened {
-        match self.kind {
+        match &self.kind {
             Kind::Text(_, open) | Kind::Binary(_, open) => open(input, opening),
             Kind::Table => {
                 let at_top = !matches!(opening.times, TimeBase::Within);
-                text::open(input, self.table.parser(opening.options, at_top), opening)
+                text::open(input, self.parser(opening.options, at_top), opening)
             }
             Kind::Headed(headed) => text::open(input, UserColumns::headed(headed), opening),
             Kind::File(_) => match file {
@@ -149,19 +137,19 @@ impl Format {
                 None => Err(opening.refused(format_args!(
                     "{} is read from the end: give it as a plain file, not compressed, not in an archive, not through a \
                      pipe",
-                    self.table.info.name
+                    self.info.name
                 ))),
             },
         }
     }
 
     /// The lines of `sample` that it accepts; `None` if they are too few, or for a binary format.
-    fn score(&self, sample: &[u8], options: &TraceOptions) -> Option<Score> {
-        match self.kind {
+    fn score(&'static self, sample: &[u8], options: &TraceOptions) -> Option<Score> {
+        match &self.kind {
             Kind::Text(score, _) => score(sample, options),
             Kind::Table => {
-                let score = score(self.table.parser(options, true), sample, options)?;
-                self.table.agrees(sample).map(|_| score)
+                let score = score(self.parser(options, true), sample, options)?;
+                self.agrees(sample).map(|_| score)
             }
             Kind::Headed(headed) => {
                 let mut parser = UserColumns::headed(headed);
@@ -174,8 +162,8 @@ impl Format {
 
     /// Check that the options that were given have an effect on a file of this format; `file` is its name in messages.
     pub(crate) fn check_effect(&self, file: &str, options: &TraceOptions) -> Result<()> {
-        let FormatInfo { name, options: own, .. } = self.table.info;
-        let names_devices = self.table.columns.iter().any(|(_, column)| column.role() == "device");
+        let FormatInfo { name, options: own, .. } = self.info;
+        let names_devices = self.columns.iter().any(|(_, column)| column.role() == "device");
         let own: Vec<_> = own.iter().copied().chain(names_devices.then_some("device_stride")).collect();
         let Some(key) = given(options).find(|key| !own.contains(key)) else { return Ok(()) };
         let takes = if own.is_empty() { "none of these".to_owned() } else { own.join(", ") };
@@ -201,24 +189,24 @@ fn given(options: &TraceOptions) -> impl Iterator<Item = &'static str> {
 }
 
 /// The format `name`.
-pub(crate) fn by_name(name: &str) -> Result<Format> {
-    match FORMATS.iter().find(|format| format.table.info.name == name) {
-        Some(format) => Ok(*format),
+pub(crate) fn by_name(name: &str) -> Result<&'static Format> {
+    match FORMATS.iter().find(|format| format.info.name == name) {
+        Some(format) => Ok(format),
         None => refuse("format", format!("\"{name}\" is not a trace format{}", hint(name, &names()))),
     }
 }
 
 /// The binary format of a file that begins with `ahead`.
-pub(crate) fn binary(ahead: &[u8]) -> Option<Format> {
+pub(crate) fn binary(ahead: &[u8]) -> Option<&'static Format> {
     let knows = |format: &&Format| match format.kind {
         Kind::Binary(recognises, _) | Kind::File(recognises) => recognises(ahead),
         _ => false,
     };
-    FORMATS.iter().find(knows).copied()
+    FORMATS.iter().find(knows)
 }
 
 /// Detect the format of a text that begins with `input`: the one that accepts most lines, then the one of its extension.
-pub(crate) fn detect(file: &str, input: &mut BlockReader, options: &TraceOptions) -> Result<Format> {
+pub(crate) fn detect(file: &str, input: &mut BlockReader, options: &TraceOptions) -> Result<&'static Format> {
     let unreadable = |error: std::io::Error| WorkloadError::trace(file, error.to_string());
     let sample = input.peek_lines(SAMPLE_BYTES).map_err(unreadable)?;
     let Some(first) = lines_of(sample).next().map(<[u8]>::trim_ascii) else {
@@ -226,15 +214,15 @@ pub(crate) fn detect(file: &str, input: &mut BlockReader, options: &TraceOptions
     };
     // `max_by_key` returns the last maximum, but the first format of the list must win.
     let candidates = FORMATS.iter().rev().filter_map(|format| Some((format, format.score(sample, options)?)));
-    let best = candidates
-        .max_by_key(|(format, score)| (score.lines, has_extension(file, format.table.info.extensions)));
+    let best =
+        candidates.max_by_key(|(format, score)| (score.lines, has_extension(file, format.info.extensions)));
     if let Some((format, Score { first: true, .. })) = best {
-        return Ok(*format);
+        return Ok(format);
     }
     let found = judge(sample, None);
     match (best, &found) {
         (_, Ok(found)) if found.is_certain => by_name(COLUMNS),
-        (Some((format, _)), _) => Ok(*format),
+        (Some((format, _)), _) => Ok(format),
         (None, found) => {
             let problem = format!(
                 "not a trace of any known format (coflash policies lists them): its first line is \"{}\"; {}",
@@ -273,7 +261,7 @@ mod tests {
 
     /// Everything that can be seen of a file read in `format`, an error at the end included.
     fn read(
-        format: Format,
+        format: &'static Format,
         text: &str,
         block_bytes: usize,
         on_error: OnError,
@@ -281,7 +269,7 @@ mod tests {
         let options = TraceOptions { on_error, ..TraceOptions::default() };
         let input = Dribble(Cursor::new(text.as_bytes().to_vec()), block_bytes);
         let mut devices = Devices::new(options.device_stride);
-        let (conventions, times) = (format.table.conventions, TimeBase::Sequence { base_ns: 5 });
+        let (conventions, times) = (format.conventions, TimeBase::Sequence { base_ns: 5 });
         let opening = Opening { name: "t", conventions, options: &options, times };
         let input = BlockReader::new(Box::new(input), block_bytes);
         let mut reader = match format.open(input, None, &opening) {
@@ -362,8 +350,8 @@ mod tests {
                 let head = if picks.len() % 2 == 0 { LINES[picks[0] % 2] } else { "" };
                 let lines = picks.iter().map(|&pick| LINES[pick]);
                 let text = [head].into_iter().chain(lines).collect::<Vec<_>>().join(end);
-                let whole = read(*format, &text, 1 << 16, on_error);
-                prop_assert_eq!(read(*format, &text, block_bytes, on_error), whole);
+                let whole = read(format, &text, 1 << 16, on_error);
+                prop_assert_eq!(read(format, &text, block_bytes, on_error), whole);
             }
         }
     }

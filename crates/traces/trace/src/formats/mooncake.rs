@@ -24,6 +24,7 @@ use serde::de::IgnoredAny;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The reader of such a trace.
+#[derive(Default)]
 pub(crate) struct Mooncake {
     /// The place of each block, in blocks.
     places: BTreeMap<u64, u64>,
@@ -93,17 +94,8 @@ const TOKENS_MAX: u64 = 1 << 16;
 
 impl TextFormat for Mooncake {
     fn new(options: &TraceOptions) -> Self {
-        Self {
-            places: BTreeMap::new(),
-            given: options.units.size,
-            time_unit: options.units.time,
-            tokens: USUAL_TOKENS,
-            told: false,
-            times: None,
-            origin_ns: 0,
-            waiting: VecDeque::new(),
-            hashes: 0,
-        }
+        let (given, time_unit) = (options.units.size, options.units.time);
+        Self { given, time_unit, tokens: USUAL_TOKENS, ..Self::default() }
     }
 }
 

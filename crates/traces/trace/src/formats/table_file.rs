@@ -13,10 +13,9 @@
 //! numbers may be of any width and signed, and nullable if no value is null; `placement` may be missing, further columns are
 //! ignored. A file with other names or types is read as a text with a header would be.
 
-use super::COLUMNS;
 use super::columns::UserColumns;
 use super::judge::judge;
-use super::tables;
+use super::{COLUMNS, by_name};
 use crate::Result;
 use crate::block_reader::{BLOCK_BYTES, BlockReader};
 use crate::devices::Devices;
@@ -72,7 +71,7 @@ pub(super) fn open(file: SeekableFile, opening: &Opening<'_>) -> Result<Box<dyn 
         let problem = format!(
             "its columns ({}) are not {}; {}",
             given.replace('\t', ", "),
-            tables::table("parquet").info.record,
+            by_name("parquet")?.info.record,
             UserColumns::proposal(&found, sample)
         );
         return Err(opening.refused(problem));
@@ -80,7 +79,7 @@ pub(super) fn open(file: SeekableFile, opening: &Opening<'_>) -> Result<Box<dyn 
     let named = options.columns.as_ref().is_some_and(|columns| columns != AUTO);
     let options = TraceOptions { header_lines: u64::from(named), ..options.clone() };
     let is_own = found.is_ok_and(|found| found.is_own);
-    let conventions = if is_own { opening.conventions } else { tables::table(COLUMNS).conventions };
+    let conventions = if is_own { opening.conventions } else { by_name(COLUMNS)?.conventions };
     let opening = Opening { conventions, options: &options, ..*opening };
     text::open(input, UserColumns::new(&options), &opening)
 }

@@ -7,11 +7,12 @@
 //! gives only hints: a time with a fraction is not in nanoseconds, and an offset that is no multiple of 512 is not in
 //! bytes, as a replayer accesses whole sectors only. The remarks state the assumptions, and the options override them.
 
+use super::Kind;
 use super::columns::{ColumnLines, NamedColumn};
 use super::judge::Headed;
 use super::values::agrees;
 use crate::devices::Devices;
-use crate::fields::{BLANK, trim};
+use crate::fields::BLANK;
 use crate::notation::{Column, Columns};
 use crate::numbers::SECOND_NS;
 use crate::record::{Clock, Conventions, FieldError, FieldNames, FormatInfo, Parsed, Record};
@@ -21,9 +22,10 @@ use coflash_workload::recorded::TraceOptions;
 use std::sync::LazyLock;
 
 /// A format, as a section of `formats.txt` describes it.
-pub(crate) struct Table {
+pub(crate) struct Format {
     pub(crate) info: FormatInfo,
     pub(crate) conventions: Conventions,
+    pub(super) kind: Kind,
     /// Whether a trace consists of one file per processor.
     pub(crate) per_processor: bool,
     /// The columns with their names, if it is defined by these, and what stands between them.
@@ -33,28 +35,21 @@ pub(crate) struct Table {
     header: &'static str,
     /// How the last line begins of a head that begins with the header, if it must be there.
     head_end: Option<&'static str>,
-    /// Whether times are dates, so that others deny the format.
-    has_dates: bool,
+    /// Whether times that are no dates deny the format.
+    needs_dates: bool,
     /// Whether further fields may follow the last column.
     open_ended: bool,
     /// A remark for users of the trace.
     remark: Option<&'static str>,
     /// The formats that look the same, if any: then the units are options, with a remark.
     look_alikes: Option<&'static str>,
-    /// A recorder with a header of its own.
-    pub(super) headed: Option<Headed>,
 }
 
-/// All formats.
-pub(super) static TABLES: LazyLock<Vec<Table>> =
-    LazyLock::new(|| include_str!("formats.txt").split("\n[").skip(1).map(Table::read).collect());
+/// All formats, in the order of the documentation. Among formats that fit a file equally well, the first one wins.
+pub(super) static FORMATS: LazyLock<Vec<Format>> =
+    LazyLock::new(|| include_str!("formats.txt").split("\n[").skip(1).map(Format::read).collect());
 
-/// The description of a format.
-pub(super) fn table(name: &str) -> &'static Table {
-    TABLES.iter().find(|table| table.info.name == name).expect("each format has a section")
-}
-
-impl Table {
+impl Format {
     /// Read a section of the table of formats.
     fn read(section: &'static str) -> Self {
         let get = |key: &str| section.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
@@ -73,10 +68,12 @@ impl Table {
         let of_columns = || ["time", "device", "offset", "size"].map(name);
         let fields = get("fields").map(|names| words(names).try_into().expect("four names"));
         let [time, device, offset, length] = fields.unwrap_or_else(of_columns);
+        let name = section.split(']').next().unwrap_or_default();
+        let headed = get("names").map(|names| Headed { record, names, extra: text("extra") });
         let sort_window_s: u64 = get("sort_window_s").map_or(0, |given| given.parse().expect("seconds"));
         Self {
             info: FormatInfo {
-                name: section.split(']').next().unwrap_or_default(),
+                name,
                 summary: text("summary"),
                 source: text("source"),
                 record,
@@ -88,22 +85,22 @@ impl Table {
                 clock: if get("clock").is_some() { Clock::Start } else { Clock::Date },
                 sort_window: Duration { ns: sort_window_s * SECOND_NS },
             },
+            kind: Kind::of(name, headed),
             per_processor: get("per_processor").is_some(),
             separator,
             columns,
             header: get("header").unwrap_or(record),
             head_end: get("head_end"),
-            has_dates: get("has_dates").is_some(),
+            needs_dates: get("has_dates").is_some(),
             open_ended: get("open_ended").is_some(),
             remark: get("remark"),
             look_alikes: get("look_alikes"),
-            headed: get("names").map(|names| Headed { record, names, extra: text("extra") }),
         }
     }
 
     /// Whether a line has the names of its columns.
     fn is_header(&self, line: &[u8]) -> bool {
-        trim(line).eq_ignore_ascii_case(self.header.as_bytes())
+        line.trim_ascii().eq_ignore_ascii_case(self.header.as_bytes())
     }
 
     /// Create a parser for a file; `at_top` if its first line may hold the names of the columns.
@@ -128,19 +125,19 @@ impl Table {
             scale[at] = *step;
         }
         let lines = ColumnLines::new(columns, self.separator, self.open_ended);
-        TableParser { table: self, lines, scale, at_top, in_head: false, has_dates: true }
+        TableParser { format: self, lines, scale, at_top, in_head: false, has_dates: true }
     }
 
     /// What the values of a file that begins with `sample` say to its columns: `None` if they deny them, else whether times are dates.
     pub(crate) fn agrees(&self, sample: &[u8]) -> Option<bool> {
         let is_named = lines_of(sample).next().is_some_and(|line| self.is_header(line));
-        agrees(&self.columns, self.separator, sample, self.has_dates).or(is_named.then_some(true))
+        agrees(&self.columns, self.separator, sample, self.needs_dates).or(is_named.then_some(true))
     }
 }
 
 /// The parser of a format defined by its columns.
 pub(crate) struct TableParser {
-    table: &'static Table,
+    format: &'static Format,
     lines: ColumnLines,
     /// The units of times, addresses and sizes.
     scale: [u64; 3],
@@ -156,8 +153,8 @@ impl TableParser {
     /// Whether a line is of the head: the names of the columns, or all lines to the end of a head that must be there.
     #[cold]
     fn is_head(&mut self, line: &[u8]) -> Parsed<bool> {
-        let Table { header, head_end, .. } = self.table;
-        let is_header = self.table.is_header(line);
+        let Format { header, head_end, .. } = self.format;
+        let is_header = self.format.is_header(line);
         let Some(end) = head_end else {
             self.at_top = false;
             return Ok(is_header);
@@ -173,7 +170,7 @@ impl TableParser {
 
 impl LineParser for TableParser {
     fn look_ahead(&mut self, beginning: &[u8]) {
-        self.has_dates = !self.table.has_dates || self.table.agrees(beginning) != Some(false);
+        self.has_dates = !self.format.needs_dates || self.format.agrees(beginning) != Some(false);
     }
 
     #[inline(always)]
@@ -185,7 +182,7 @@ impl LineParser for TableParser {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let Table { info: FormatInfo { name, .. }, remark, look_alikes, .. } = self.table;
+        let Format { info: FormatInfo { name, .. }, remark, look_alikes, .. } = self.format;
         let mut remarks: Vec<_> = remark.iter().map(|remark| (*remark).to_owned()).collect();
         if !self.has_dates {
             let time = Duration { ns: self.scale[0] };

@@ -83,11 +83,8 @@ impl BinaryFormat for Vscsi {
         let (order, layout) = (Order::Little, self.layout);
         let version = layout.version_of(record);
         if version != layout.version {
-            return Err(FieldError::number(
-                "ver",
-                version,
-                &format!("{}, the version of the file", layout.version),
-            ));
+            let expected = format!("{}, the version of the file", layout.version);
+            return Err(FieldError::number("ver", version, &expected));
         }
         let command = order.u16(record, layout.command);
         let op = match command {

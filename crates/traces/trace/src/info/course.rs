@@ -28,6 +28,7 @@ pub struct Course {
 type Window = [[u64; 2]; 2];
 
 /// The counters of a time series.
+#[derive(Default)]
 pub(super) struct Windows {
     /// The binary logarithm of the length of a window in nanoseconds.
     window_bits: u32,
@@ -35,10 +36,6 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    pub(super) fn new() -> Self {
-        Self { window_bits: 0, windows: Vec::with_capacity(WINDOWS_MAX) }
-    }
-
     /// Add a read or a write that arrives `after_ns` after the first request; arrivals never decrease.
     #[inline]
     pub(super) fn add(&mut self, request: &Request, after_ns: u64) {
@@ -83,7 +80,7 @@ mod tests {
 
     #[test]
     fn merging_loses_nothing_and_the_length_stays_bounded() {
-        let mut windows = Windows::new();
+        let mut windows = Windows::default();
         let mut expected: Vec<(u64, u64)> = Vec::new();
         for second in 0..10_000_u64 {
             let op = if second % 3 == 0 { Op::Write } else { Op::Read };
@@ -105,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_end_of_time_has_a_window() {
-        let mut windows = Windows::new();
+        let mut windows = Windows::default();
         let request =
             Request { arrival: Time { ns: 0 }, offset: 0, length: 1, op: Op::Read, placement: None };
         windows.add(&request, 0);

@@ -32,13 +32,15 @@ pub(crate) struct Summary {
     max: u64,
 }
 
-impl Summary {
-    pub(crate) fn new() -> Self {
+impl Default for Summary {
+    fn default() -> Self {
         // The whole range from the start: growth on demand can fail.
         let digits = Digits::new_with_bounds(1, u64::MAX, 3).expect("bounds and digits are allowed");
         Self { digits, bins: Bins::default(), sum: 0, min: u64::MAX, max: 0 }
     }
+}
 
+impl Summary {
     #[inline]
     pub(crate) fn add(&mut self, value: u64) {
         self.digits.saturating_record(value);

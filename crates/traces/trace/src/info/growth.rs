@@ -39,11 +39,13 @@ pub(super) struct Points {
     until_next: u64,
 }
 
-impl Points {
-    pub(super) fn new() -> Self {
+impl Default for Points {
+    fn default() -> Self {
         Self { points: vec![Point::default()], every: 1, until_next: 1 }
     }
+}
 
+impl Points {
     /// Count a write. Returns whether its point is to be added.
     #[inline]
     pub(super) fn is_due(&mut self) -> bool {
@@ -81,7 +83,7 @@ mod tests {
     #[test]
     fn points_are_few_and_evenly_spread() {
         for writes in [0_u64, 1, 255, 256, 257, 100_000] {
-            let mut points = Points::new();
+            let mut points = Points::default();
             let at = |n: u64| [n, 7 * n, 512 * n, 2 * n, n / 2];
             for write in 1..=writes {
                 if points.is_due() {

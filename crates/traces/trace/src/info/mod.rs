@@ -28,6 +28,7 @@ pub use popularity::{Hottest, Popularity, PopularityCurve, Spread};
 pub use reuse::{MissRatioCurve, Reuse};
 
 use crate::Result;
+use crate::reader::counted;
 use coflash_base::Bytes;
 use coflash_base::prefetch::Ahead;
 use coflash_workload::{Op, Request, Source, refuse};
@@ -195,6 +196,7 @@ pub fn page_bytes(page: Bytes) -> Result<u64> {
 pub(crate) const TRACKED_PER_REQUEST_MAX: u64 = 1 << 16;
 
 /// The counters of one pass.
+#[derive(Default)]
 struct Counters {
     /// The binary logarithm of the size of a page.
     page_bits: u32,
@@ -215,6 +217,7 @@ struct Counters {
     course: Windows,
 }
 
+#[derive(Default)]
 struct OpCounters {
     sizes: Summary,
     /// Includes flushes, which have no size.
@@ -225,24 +228,8 @@ struct OpCounters {
 
 impl Counters {
     fn new(page_bytes: u64, InfoOptions { sample, trims, .. }: InfoOptions) -> Self {
-        let op = || OpCounters { sizes: Summary::new(), requests: 0, sequential: 0, latest_end: None };
-        Self {
-            page_bits: page_bytes.ilog2(),
-            ops: [op(), op(), op(), op()],
-            first_ns: None,
-            latest_ns: 0,
-            gaps_ns: Summary::new(),
-            address_min: u64::MAX,
-            address_end: 0,
-            aligned: 0,
-            footprint: Footprint::default(),
-            trims,
-            pages: Pages::new(sample.0),
-            followed_in_part: 0,
-            written_pages: 0,
-            growth: Points::new(),
-            course: Windows::new(),
-        }
+        let (page_bits, pages) = (page_bytes.ilog2(), Pages::new(sample.0));
+        Self { page_bits, address_min: u64::MAX, trims, pages, ..Self::default() }
     }
 
     /// Ask for the memory that a later request needs.
@@ -316,12 +303,10 @@ impl Counters {
     }
 
     fn finish(self, mut remarks: Vec<String>) -> WorkloadInfo {
-        if self.followed_in_part > 0 {
-            remarks.push(format!(
-                "{} requests cover more than {TRACKED_PER_REQUEST_MAX} pages: popularity and reuse count the first pages",
-                self.followed_in_part
-            ));
-        }
+        let followed = format!(
+            "requests cover more than {TRACKED_PER_REQUEST_MAX} pages: popularity and reuse count the first pages"
+        );
+        remarks.extend(counted(self.followed_in_part, followed));
         let (requests, span_ns, written) = (self.requests(), self.span_ns(), self.written());
         let ranged = requests - self.ops[Op::Flush as usize].requests;
         let working_set = self.footprint.working_sets();

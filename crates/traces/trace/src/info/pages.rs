@@ -71,6 +71,7 @@ pub enum Method {
 }
 
 /// The tracked pages.
+#[derive(Default)]
 pub(crate) struct Pages {
     /// By hash. No result depends on the order of the table.
     followed: FxHashMap<u64, Page>,
@@ -87,15 +88,7 @@ pub(crate) struct Pages {
 
 impl Pages {
     pub(crate) fn new(followed_max: usize) -> Self {
-        Self {
-            followed: FxHashMap::default(),
-            followed_max,
-            limit: u64::MAX,
-            weight: 1.0,
-            recency: Recency::default(),
-            reuses: Reuses::default(),
-            accesses: [0; 2],
-        }
+        Self { followed_max, limit: u64::MAX, weight: 1.0, ..Self::default() }
     }
 
     /// Count a read (`op` 0) or a write (`op` 1) of a page.

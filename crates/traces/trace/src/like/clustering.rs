@@ -23,6 +23,7 @@ const PARTS: usize = 5;
 const ORDER: usize = 12;
 
 /// The gaps between arrivals.
+#[derive(Default)]
 pub(super) struct Gaps {
     latest_arrival: Option<Time>,
     all: Summary,
@@ -37,16 +38,7 @@ pub(super) struct Gaps {
 
 impl Gaps {
     pub(super) fn new() -> Self {
-        let products = [[0.0; 3]; FURTHEST_LOG2 + 1];
-        Self {
-            latest_arrival: None,
-            all: Summary::new(),
-            latest: vec![0.0; 1 << FURTHEST_LOG2],
-            count: 0,
-            sum: 0.0,
-            sum_of_squares: 0.0,
-            products,
-        }
+        Self { latest: vec![0.0; 1 << FURTHEST_LOG2], ..Self::default() }
     }
 
     pub(super) fn add(&mut self, arrival: Time) {

@@ -1,6 +1,7 @@
 //! fio's I/O log, version 3: microseconds and bytes, one file called `coflash`.
 
 use super::target::{Output, Target};
+use crate::reader::counted;
 use coflash_workload::{Op, Request};
 use std::io::{self, BufWriter, Write};
 
@@ -47,10 +48,9 @@ impl Target for FioWriter<'_> {
         writeln!(self.output, "{} coflash close", self.latest_us)?;
         self.output.flush()?;
         let losses = [
-            (self.shortened, "times were cut to whole microseconds, as the format has no finer ones"),
-            (self.hints, "placement hints were left out, as the format has none"),
+            counted(self.shortened, "times were cut to whole microseconds, as the format has no finer ones"),
+            counted(self.hints, "placement hints were left out, as the format has none"),
         ];
-        let lost = losses.into_iter().filter(|(count, _)| *count > 0);
-        Ok(lost.map(|(count, loss)| format!("{count} {loss}")).collect())
+        Ok(losses.into_iter().flatten().collect())
     }
 }

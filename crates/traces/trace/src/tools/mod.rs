@@ -43,11 +43,8 @@ impl Steps {
     /// An error of the trace or of a step.
     pub fn open(&self, paths: &[String], options: &TraceOptions) -> Result<Box<dyn Source>> {
         self.slice.check()?;
-        let mut source: Box<dyn Source> = if self.offsets.is_empty() {
-            Box::new(open(paths, options)?)
-        } else {
-            Box::new(self.merged(paths, options)?)
-        };
+        let all = if self.offsets.is_empty() { open(paths, options)? } else { self.merged(paths, options)? };
+        let mut source: Box<dyn Source> = Box::new(all);
         if self.slice != Slice::default() {
             source = Box::new(slice::Sliced::new(source, &self.slice));
         }

@@ -5,6 +5,7 @@
 //! collide if the trace reaches beyond the size.
 
 use crate::Result;
+use crate::reader::counted;
 use coflash_base::Bytes;
 use coflash_workload::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
 use rustc_hash::FxHashMap;
@@ -208,15 +209,9 @@ impl<S: Source> Source for Remapped<S> {
             let size = Bytes { count: u64::from(used) * self.page_bytes };
             remarks.push(format!("{used} pages are used: the trace fits a device of {size}"));
         }
-        if self.split > 0 {
-            remarks.push(format!("{} requests became several, as their pages lie apart", self.split));
-        }
-        if self.untouched_trims > 0 {
-            remarks.push(format!(
-                "{} trims, or parts of them, of unused pages were skipped",
-                self.untouched_trims
-            ));
-        }
+        remarks.extend(counted(self.split, "requests became several, as their pages lie apart"));
+        let skipped = "trims, or parts of them, of unused pages were skipped";
+        remarks.extend(counted(self.untouched_trims, skipped));
         remarks
     }
 }

@@ -70,6 +70,8 @@ fn a_step_of_the_clock_is_left_out_where_the_user_says_so() {
     assert!(remarks(text, &options).contains("1 pauses, 5s in all, were removed"));
     let back = text.to_owned() + "5000000 d read 0 1\n";
     assert!(times(&back, &options).unwrap_err().contains("backwards by 8us"));
+    let there_and_back = "fio version 3 iolog\n0 d read 0 1\n5000000 d read 1 1\n1 d read 2 1\n";
+    assert!(times(there_and_back, &options).unwrap_err().contains("backwards by 4999999us"));
 }
 
 #[test]
