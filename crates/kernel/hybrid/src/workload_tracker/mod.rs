@@ -6,8 +6,9 @@
 //! write cache destages groups.
 //!
 //! Memory, for reads and again for writes: 17 bytes per page of flash and 4 per page of the disks. With
-//! miniatures 9 to 18 bytes per page of flash and 4 per page of the disks at a sampling rate of one page per
-//! number of segments, more with a larger sample, and the policy's memory per block.
+//! miniatures half of what a cache needs for a slot per page of flash (9 bytes under FIFO) and 4 per page of the
+//! disks at a sampling rate of one page per number of segments, more with a larger sample, and the policy's memory
+//! per block.
 
 mod miniature;
 mod stack;
