@@ -53,7 +53,7 @@ pub use atomic_file::AtomicFile;
 pub use divisor::Divisor;
 pub use expression::Expression;
 pub use external::ExternalConfig;
-pub use id::{IdMap, IdVec, Index, Lpn};
+pub use id::{IdMap, IdSet, IdVec, Index, Lpn};
 pub use list::{List, Lists};
 pub use misfit::Misfit;
 pub use op::Op;

@@ -18,7 +18,7 @@ impl Ftl {
             assert_eq!(self.pages.owner[page], Some(lpn), "{page:?} belongs to the page mapped to it");
             assert!(self.pages.valid.get(block, page), "{page:?} is mapped and so valid");
             assert_ne!(self.blocks[block].state, State::Free, "{page:?} is mapped in an erased block");
-            let newer = self.pages.is_newer_in_host(lpn);
+            let newer = self.pages.newer_in_host.contains(lpn);
             assert_eq!(self.pages.marks(block, page).host, newer, "{lpn:?}: newer in the host");
         }
         self.assert_superseded();

@@ -466,7 +466,7 @@ impl Ftl {
         let device = marks.device && source == CopySource::Flash;
         let left = if decision == Decision::CopyUnmarked { Marks::NONE } else { Marks { device, ..marks } };
         let age = self.pages.ages.get(victim, from);
-        self.put(lpn, to, pool, Marks { host: self.pages.is_newer_in_host(lpn), ..left });
+        self.put(lpn, to, pool, Marks { host: self.pages.newer_in_host.contains(lpn), ..left });
         if left.device && age != AgeClass::FIRST {
             self.set_age(to.page, age);
         }

@@ -345,9 +345,9 @@ impl Ftl {
             old.into_iter().for_each(|old| self.validate_page(old));
         }
         let done = programmed?;
-        let host = cause != Cause::Host && self.pages.is_newer_in_host(lpn);
+        let host = cause != Cause::Host && self.pages.newer_in_host.contains(lpn);
         if cause == Cause::Host {
-            self.pages.set_newer_in_host(lpn, false);
+            self.pages.newer_in_host.set(lpn, false);
         }
         if old.is_none() {
             self.settle_superseded(lpn);
@@ -394,7 +394,7 @@ impl Ftl {
     pub fn invalidate(&mut self, lpn: Lpn) {
         self.settle_superseded(lpn);
         self.placer.trimmed(lpn);
-        self.pages.set_newer_in_host(lpn, false);
+        self.pages.newer_in_host.set(lpn, false);
         let page = self.pages.map.get(lpn);
         self.pages.map.clear(lpn);
         if let Some(page) = page {
