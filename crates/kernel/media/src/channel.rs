@@ -21,8 +21,8 @@ mod unended;
 
 use crate::moment::{Finished, OpId, Tag, When};
 use crate::page_buffer::PageBuffer;
-use crate::tournament::{NONE, Tournament};
 use crate::{ReadPriority, Timing};
+use coflash_base::tournament::{NONE, Tournament};
 use coflash_base::{Duration, Save, Time};
 pub(crate) use operation::Phases;
 use operation::{Follower, Operation, Operations};
