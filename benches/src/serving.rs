@@ -163,7 +163,7 @@ fn beside_nbdkit(backing: Backing, operation: &str, depth: u32) -> Measured {
         theirs.measure(operation, depth);
         ours.measure(operation, depth);
     }
-    let waf = served.disk().machine().result().and_then(|result| result.metrics().number("waf_host"));
+    let waf = served.disk().machine().result().and_then(|result| result.metrics.number("waf_host"));
     served.stop().expect("there is room");
     let note = format!(
         "of nbdkit {}: rate {:.2}, CPU {:.2}; {:.1} µs of CPU each, nbdkit {:.1}; WAF {:.2}, the filling included",

@@ -103,14 +103,14 @@ pub(crate) fn decisions(by_measures: bool) -> Measured {
 fn measure(scenario: &Scenario) -> Measured {
     let begun = begin(scenario, &RunInputs::only(TRACES), &mut NoObserver).expect("it begins");
     let result = begun.finish(&mut NoObserver).expect("it runs");
-    let simulator = result.simulator();
+    let simulator = &result.simulator;
     Measured {
         requests_per_second: simulator.requests_per_second,
         programs_per_second: Some(simulator.programs_per_second),
         programs: Some(simulator.programs_per_second * simulator.wall_seconds),
         state_bytes_per_page: Some(simulator.state_bytes_per_page),
         peak_rss_bytes: simulator.peak_rss_bytes,
-        note: result.metrics().number("waf_host").map(|waf| format!("WAF {waf:.3}")).unwrap_or_default(),
+        note: result.metrics.number("waf_host").map(|waf| format!("WAF {waf:.3}")).unwrap_or_default(),
         ..Measured::default()
     }
 }
@@ -124,7 +124,7 @@ pub(crate) fn fill() -> Measured {
     let pages = f64::from(scenario.flash.pages()) * 0.85;
     Measured {
         requests_per_second: pages / seconds,
-        peak_rss_bytes: result.simulator().peak_rss_bytes,
+        peak_rss_bytes: result.simulator.peak_rss_bytes,
         note: format!("{seconds:.3} s, set-up and one request included"),
         ..Measured::default()
     }

@@ -236,7 +236,7 @@ impl PyRunResult {
     }
 
     fn series<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let series = self.0.series();
+        let series = &self.0.series;
         let columns = PyDict::new(py);
         for (name, column) in &series.columns {
             columns.set_item(name, column.clone().into_pyarray(py))?;
@@ -246,7 +246,7 @@ impl PyRunResult {
     }
 
     fn erase_counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
-        self.0.erase_counts().to_vec().into_pyarray(py)
+        self.0.erases.clone().into_pyarray(py)
     }
 }
 

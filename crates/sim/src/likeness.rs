@@ -214,10 +214,9 @@ fn replay_both(
         for (requests, caches) in workloads.iter().zip(&mut caches) {
             let source = Rounds { requests: Arc::clone(requests), next: 0, left: rounds };
             let result = run_source(&scenario, Box::new(source), observer)?;
-            let CacheCounters { read_hits, read_misses, write_hits, write_misses, .. } =
-                result.metrics().get();
+            let CacheCounters { read_hits, read_misses, write_hits, write_misses, .. } = result.metrics.get();
             let cached = Cached {
-                waf_host: result.metrics().get::<Amplification>().waf_host,
+                waf_host: result.metrics.get::<Amplification>().waf_host,
                 read_hits_share: ratio(read_hits, read_hits + read_misses),
                 write_hits_share: ratio(write_hits, write_hits + write_misses),
             };

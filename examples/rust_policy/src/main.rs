@@ -42,7 +42,7 @@ fn compare() -> Result<Vec<(&'static str, f64)>, Box<dyn Error>> {
         let mut scenario = scenario.clone();
         scenario.gc.victim = victim;
         let result = run(&scenario, &mut NoObserver)?;
-        found.push((scenario.gc.victim.name(), result.metrics().number("waf_host").unwrap_or(f64::NAN)));
+        found.push((scenario.gc.victim.name(), result.metrics.number("waf_host").unwrap_or(f64::NAN)));
     }
     Ok(found)
 }

@@ -224,6 +224,48 @@ impl<I: Index, J: Index> IdMap<I, J> {
     }
 }
 
+/// A set of ids, empty at first, with a bit for each id below a bound. No other id is ever in it.
+#[derive(Clone, Debug, Save)]
+pub struct IdSet<I> {
+    words: Vec<u64>,
+    id: PhantomData<fn(I)>,
+}
+
+impl<I: Index> IdSet<I> {
+    /// Create an empty set for `len` ids.
+    #[must_use]
+    pub fn new(len: usize) -> Self {
+        Self { words: vec![0; len.div_ceil(64)], id: PhantomData }
+    }
+
+    /// Whether an id is in the set.
+    #[inline(always)]
+    #[must_use]
+    pub fn contains(&self, id: I) -> bool {
+        self.words.get(id.index() / 64).is_some_and(|word| word >> (id.index() % 64) & 1 == 1)
+    }
+
+    /// Put an id into the set or out of it. A set for no ids, of what is not tracked, takes none.
+    #[inline(always)]
+    pub fn set(&mut self, id: I, is_in: bool) {
+        debug_assert!(self.words.is_empty() || id.index() / 64 < self.words.len(), "an id beyond the bound");
+        if let Some(word) = self.words.get_mut(id.index() / 64) {
+            *word = *word & !(1 << (id.index() % 64)) | u64::from(is_in) << (id.index() % 64);
+        }
+    }
+
+    /// Take all ids out of the set.
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    /// The words of the set.
+    #[must_use]
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+}
+
 #[cfg(test)]
 #[allow(unreachable_pub, reason = "ids are public")]
 mod tests {
@@ -233,6 +275,22 @@ mod tests {
         /// An apple.
         Apple
     );
+
+    #[test]
+    fn a_set_has_the_ids_that_were_put_in_last() {
+        let mut apples = IdSet::new(130);
+        let found =
+            |apples: &IdSet<Apple>| (0..200).filter(|&n| apples.contains(Apple::new(n))).collect::<Vec<_>>();
+        [0, 63, 64, 129, 64].into_iter().for_each(|number| apples.set(Apple::new(number), true));
+        apples.set(Apple::new(63), false);
+        assert_eq!(found(&apples), [0, 64, 129]);
+        assert_eq!(apples.words(), [1, 1, 2]);
+        apples.clear();
+        assert!(found(&apples).is_empty());
+        let mut none = IdSet::new(0);
+        none.set(Apple::new(5), true);
+        assert!(found(&none).is_empty(), "what is not tracked");
+    }
 
     #[test]
     fn an_optional_id_costs_nothing() {

@@ -16,6 +16,7 @@
 //! | entries with reusable numbers | [`slab`] |
 //! | large tables at whose random places a processor waits for addresses | [`huge_pages`] |
 //! | division by a number that stays | [`divisor`] |
+//! | the least of one key a player | [`tournament`] |
 //! | looking ahead: asking for memory before it is needed | [`prefetch`] |
 //! | the nearest match of an unknown name | [`suggest`] |
 //! | state that a checkpoint keeps | [`save`](mod@save) |
@@ -46,6 +47,7 @@ pub mod save;
 pub mod seed;
 pub mod slab;
 pub mod suggest;
+pub mod tournament;
 pub mod units;
 
 pub use amount::Amount;
@@ -53,7 +55,7 @@ pub use atomic_file::AtomicFile;
 pub use divisor::Divisor;
 pub use expression::Expression;
 pub use external::ExternalConfig;
-pub use id::{IdMap, IdVec, Index, Lpn};
+pub use id::{IdMap, IdSet, IdVec, Index, Lpn};
 pub use list::{List, Lists};
 pub use misfit::Misfit;
 pub use op::Op;

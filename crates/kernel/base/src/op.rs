@@ -3,7 +3,7 @@
 use crate::Save;
 
 /// The kind of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Save)]
 // Four bytes wide: the padding behind a narrower field would be copied byte by byte.
 #[repr(u32)]
 pub enum Op {

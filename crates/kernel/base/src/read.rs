@@ -336,6 +336,53 @@ pub fn number_or_text<'de, D: Deserializer<'de>, T>(
     deserializer.deserialize_any(Either(expected, read))
 }
 
+/// Declare what a scenario gives as a number within bounds, or by a name.
+#[macro_export]
+macro_rules! number_or_name {
+    ($(#[$meta:meta])* $visible:vis enum $choice:ident, expects $expected:literal {
+        $(#[$number_meta:meta])* $number:ident($min:literal..=$max:literal),
+        $($(#[$name_meta:meta])* $variant:ident = $name:literal,)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        $visible enum $choice {
+            $(#[$number_meta])*
+            $number(f64),
+            $($(#[$name_meta])* $variant,)*
+        }
+
+        impl ::serde::Serialize for $choice {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    Self::$number(number) => serializer.serialize_f64(*number),
+                    $(Self::$variant => serializer.serialize_str($name),)*
+                }
+            }
+        }
+
+        impl<'de> ::serde::Deserialize<'de> for $choice {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::read::number_or_text(deserializer, $expected, |given| Ok(match given {
+                    Ok(number) if (f64::from($min)..=f64::from($max)).contains(&number) => Some(Self::$number(number)),
+                    $(Err($name) => Some(Self::$variant),)*
+                    _ => None,
+                }))
+            }
+        }
+
+        impl ::schemars::JsonSchema for $choice {
+            fn schema_name() -> ::std::borrow::Cow<'static, str> {
+                stringify!($choice).into()
+            }
+            fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
+                ::schemars::json_schema!({
+                    "oneOf": [{ "type": "number", "minimum": $min, "maximum": $max }, { "enum": [$($name),*] }]
+                })
+            }
+        }
+    };
+}
+
 /// Declare an enumeration of which a scenario chooses one by name: `"foreground"`, or where it takes parameters
 /// `{ name = "preemptive", steps_max = 8 }`.
 #[macro_export]

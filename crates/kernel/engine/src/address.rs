@@ -16,7 +16,7 @@ const LOOK_PAGES: u64 = 8;
 /// The addresses of requests.
 #[derive(Clone, Debug, Save)]
 pub(crate) struct AddressMap {
-    page_bytes: u64,
+    pub(crate) page_bytes: u64,
     /// The binary logarithm of `page_bytes`, where that is a power of two: a division takes as long as ten shifts.
     page_shift: Option<u32>,
     logical_pages: u64,
@@ -105,10 +105,6 @@ impl AddressMap {
                 },
             },
         }
-    }
-
-    pub(crate) fn page_bytes(&self) -> u64 {
-        self.page_bytes
     }
 
     pub(crate) fn logical_bytes(&self) -> u64 {

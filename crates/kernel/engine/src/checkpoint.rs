@@ -46,7 +46,7 @@ impl Header {
                 *files = scenario.workload.files().iter().map(|file| ending(file)).collect();
             }
         }
-        Self { keys, inputs: simulation.digests() }
+        Self { keys, inputs: simulation.inputs.digests() }
     }
 
     /// What differs in another run, as text.

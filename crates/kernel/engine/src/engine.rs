@@ -34,17 +34,17 @@ struct Pending {
     tail: Duration,
 }
 
-/// The answer to a pending request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The answer to a pending request. Answers are in the order of time, then of the loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Answer {
     /// The time of the answer.
     pub at: Time,
+    /// The loop that issued it ([`Engine::issue_for`]).
+    pub owner: u16,
     /// The time of the request's arrival.
     pub arrival: Time,
     /// The operation.
     pub op: Op,
-    /// The loop that issued it ([`Engine::issue_for`]).
-    pub owner: u16,
 }
 
 /// A request was not served.
@@ -376,7 +376,7 @@ impl<M: SimulatedMedia> Engine<M> {
 
     /// The size of a page.
     pub(crate) fn page_bytes(&self) -> u64 {
-        self.address.page_bytes()
+        self.address.page_bytes
     }
 
     /// The capacity for requests in bytes.
@@ -406,7 +406,7 @@ impl<M: SimulatedMedia> Engine<M> {
         mut payload: impl Payload<M>,
         parts: &mut Parts,
     ) -> Result<(), M::Error> {
-        let bytes = self.address.page_bytes();
+        let bytes = self.address.page_bytes;
         let HostCounters { host_reads_bytes, host_writes_bytes, .. } = &mut self.meters.host;
         *if IS_READ { host_reads_bytes } else { host_writes_bytes } += request.length;
         let start = self.begin(level, request, arrival, parts);

@@ -27,12 +27,12 @@ use std::convert::Infallible;
 /// The jobs of a host, ready to run.
 pub(crate) struct Jobs {
     /// The job file and its includes.
-    files: Vec<String>,
+    pub(crate) files: Vec<String>,
     remarks: Vec<String>,
     phases: u32,
     jobs: Vec<RunningJob>,
-    /// Pending answers: (time, job, request's time, operation's index).
-    answers: BinaryHeap<Reverse<(Time, u16, Time, u8)>>,
+    /// Answers that are known and not taken yet.
+    answers: BinaryHeap<Reverse<Answer>>,
     phase: u32,
     reports: Vec<Measured>,
 }
@@ -124,11 +124,6 @@ impl Jobs {
         Self { files, remarks, phases, jobs, answers: BinaryHeap::new(), phase: 0, reports }
     }
 
-    /// The job file and its includes.
-    pub(crate) fn files(&self) -> &[String] {
-        &self.files
-    }
-
     /// Run all jobs to their ends; at most `requests_max` requests.
     pub(crate) fn run<M: SimulatedMedia<Error = Infallible>>(
         &mut self,
@@ -214,17 +209,12 @@ impl Jobs {
             let ready = self.jobs.iter_mut().enumerate().filter(|(_, job)| job.phase == phase);
             let ready = ready.filter_map(|(number, job)| Some((job.ready()?, job.issued, number)));
             let first = ready.min();
-            let answer = self.answers.peek().map(|Reverse((at, ..))| *at);
+            let answer = self.answers.peek().map(|Reverse(answer)| answer.at);
             // An event may bring an answer that comes before both.
             let until = [first.map(|(at, ..)| at), answer].into_iter().flatten().min();
             let answers = &mut self.answers;
-            let Ok(is_first) = engine.await_report(
-                level,
-                until.unwrap_or(Time { ns: u64::MAX }),
-                |Answer { at, arrival, op, owner }| {
-                    answers.push(Reverse((at, owner, arrival, op as u8)));
-                },
-            );
+            let until = until.unwrap_or(Time { ns: u64::MAX });
+            let Ok(is_first) = engine.await_report(level, until, |answer| answers.push(Reverse(answer)));
             if !is_first {
                 continue;
             }
@@ -238,12 +228,12 @@ impl Jobs {
     }
 
     fn take_answer(&mut self) {
-        let Some(Reverse((at, owner, issued, op))) = self.answers.pop() else { return };
+        let Some(Reverse(Answer { at, owner, arrival: issued, op })) = self.answers.pop() else { return };
         let job = &mut self.jobs[usize::from(owner)];
         job.answered(at);
         let (number, report) = (job.report, &mut self.reports[job.report]);
         if issued >= job.begin + job.pace.ramp {
-            report.ops[usize::from(op)].0.record(at.since(issued), 1);
+            report.ops[op as usize].0.record(at.since(issued), 1);
         }
         if report.steady.as_mut().is_some_and(|watch| watch.answered(job.begin, at, at.since(issued))) {
             self.jobs.iter_mut().filter(|job| job.report == number).for_each(|job| job.next = None);
@@ -260,12 +250,11 @@ impl Jobs {
         let job = &mut self.jobs[number];
         let request = job.next.expect("a job that is ready has a request");
         let answers = &mut self.answers;
-        let Ok(()) = engine.advance(level, at, |Answer { at, arrival, op, owner }| {
-            answers.push(Reverse((at, owner, arrival, op as u8)));
-        });
-        let answer = engine.issue_for(level, number as u16, &request, at, ());
+        let Ok(()) = engine.advance(level, at, |answer| answers.push(Reverse(answer)));
+        let owner = number as u16;
+        let answer = engine.issue_for(level, owner, &request, at, ());
         if let Some(answer) = answer.expect("a job's range is on the device") {
-            answers.push(Reverse((answer, number as u16, at, request.op as u8)));
+            answers.push(Reverse(Answer { at: answer, owner, arrival: at, op: request.op }));
         }
         let report = &mut self.reports[job.report];
         if at >= job.begin + job.pace.ramp {

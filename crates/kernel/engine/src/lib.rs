@@ -53,7 +53,6 @@ mod simulation;
 mod spare;
 mod state_file;
 mod steady;
-mod steps;
 mod traces;
 mod warm;
 

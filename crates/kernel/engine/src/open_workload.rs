@@ -21,7 +21,6 @@ pub(crate) struct OpenWorkload<'a> {
     pub(crate) supply: Supply,
     pub(crate) description: String,
     pub(crate) inputs: Inputs<'a>,
-    pub(crate) logical_bytes: u64,
     /// All that it will write, if the placement policy is an oracle.
     pub(crate) future: Option<Future>,
     pub(crate) warm_up: WarmUp,
@@ -46,7 +45,7 @@ impl<'a> OpenWorkload<'a> {
         let mut inputs = Inputs::new(scenario.workload.files());
         let (supply, description) = open_workload(scenario, traces, logical_bytes, 0, &inputs, observer)?;
         if let Supply::Jobs(jobs) = &supply {
-            inputs.set_files(jobs.files());
+            inputs.set_files(&jobs.files);
         }
         inputs.digest_files(observer)?;
         let oracle = scenario.ftl.placement.needs_future();
@@ -56,7 +55,7 @@ impl<'a> OpenWorkload<'a> {
         } else {
             None
         };
-        Ok(Self { supply, description, inputs, logical_bytes, future, warm_up: WarmUp::default() })
+        Ok(Self { supply, description, inputs, future, warm_up: WarmUp::default() })
     }
 }
 

@@ -59,13 +59,18 @@ impl Simulator {
 pub struct RunResult {
     pub(crate) scenario: Scenario,
     pub(crate) workload: Workload,
-    pub(crate) metrics: Metrics,
+    /// The metrics.
+    pub metrics: Metrics,
     /// Of each of [`KINDS`].
     pub(crate) histograms: [Latency; 3],
-    pub(crate) series: Series,
-    pub(crate) erases: Vec<u32>,
-    pub(crate) notes: Vec<String>,
-    pub(crate) simulator: Simulator,
+    /// The time series.
+    pub series: Series,
+    /// The erases of each block in the measured part, by block number.
+    pub erases: Vec<u32>,
+    /// The remarks for a reader of the metrics.
+    pub notes: Vec<String>,
+    /// The speed of the simulator.
+    pub simulator: Simulator,
     pub(crate) jobs: Vec<JobReport>,
 }
 
@@ -89,36 +94,6 @@ struct Report<'a> {
 }
 
 impl RunResult {
-    /// The metrics.
-    #[must_use]
-    pub fn metrics(&self) -> &Metrics {
-        &self.metrics
-    }
-
-    /// The speed of the simulator.
-    #[must_use]
-    pub fn simulator(&self) -> &Simulator {
-        &self.simulator
-    }
-
-    /// The time series.
-    #[must_use]
-    pub fn series(&self) -> &Series {
-        &self.series
-    }
-
-    /// The erases of each block in the measured part, by block number.
-    #[must_use]
-    pub fn erase_counts(&self) -> &[u32] {
-        &self.erases
-    }
-
-    /// The remarks for a reader of the metrics.
-    #[must_use]
-    pub fn notes(&self) -> &[String] {
-        &self.notes
-    }
-
     /// The histogram of response times for "all", "read" or "write": (highest value in nanoseconds, requests).
     #[must_use]
     pub fn histogram(&self, kind: &str) -> Option<Vec<(u64, u64)>> {

@@ -122,12 +122,11 @@ pub fn run_source(
     source: Box<dyn Source>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
-    let open = |scenario: &Scenario, logical_pages, _: &mut dyn Observer| {
+    let open = |_: &Scenario, _, _: &mut dyn Observer| {
         Ok(OpenWorkload {
             supply: Supply::Requests(source),
             description: String::new(),
             inputs: Inputs::new(&[]),
-            logical_bytes: u64::from(logical_pages) * scenario.flash.page_size.count,
             future: None,
             warm_up: WarmUp::default(),
         })

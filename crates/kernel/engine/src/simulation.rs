@@ -1,14 +1,15 @@
 //! A run that goes on step by step: what is served so far can be looked at between two requests.
 
+use crate::course::WarmUp;
 use crate::engine::Engine;
 use crate::error::RunError;
+use crate::input::Inputs;
 use crate::jobs::Jobs;
 use crate::metrics::Metrics;
 use crate::observer::{Observer, Phase, SoFar};
 use crate::open_workload::{OpenWorkload, Supply};
-use crate::replay::Replay;
-use crate::result::RunResult;
-use crate::steps::{RunFacts, drain};
+use crate::replay::{LOOK_PAGES, Replay};
+use crate::result::{RunResult, Workload};
 use coflash_base::{Lpn, Save};
 use coflash_ftl::Ftl;
 use coflash_level::{Elsewhere, Level, OnLevel};
@@ -22,7 +23,10 @@ pub struct Simulation<'a> {
     stack: Stack,
     engine: Engine<Timeline>,
     rest: Rest<'a>,
-    facts: RunFacts<'a>,
+    description: String,
+    pub(crate) inputs: Inputs<'a>,
+    warm_up: WarmUp,
+    stopwatch: Stopwatch,
 }
 
 /// What is left of a workload.
@@ -63,12 +67,14 @@ impl<'a> Simulation<'a> {
         media: Timeline,
         workload: OpenWorkload<'a>,
     ) -> Self {
-        let (facts, supply) = RunFacts::begin(scenario, workload);
+        let OpenWorkload { supply, description, inputs, warm_up, .. } = workload;
+        let stopwatch = Stopwatch::start();
         let rest = match supply {
             Supply::Requests(source) => Rest::Requests(Replay::new(scenario, source)),
             Supply::Jobs(jobs) => Rest::Jobs(jobs),
         };
-        Self { scenario, engine: Engine::new(scenario, &stack, media), stack, rest, facts }
+        let engine = Engine::new(scenario, &stack, media);
+        Self { scenario, stack, engine, rest, description, inputs, warm_up, stopwatch }
     }
 
     /// Serve up to `requests_max` requests, at least one; jobs of a job file run to their end. Returns false if there was none
@@ -119,11 +125,6 @@ impl<'a> Simulation<'a> {
         Level::<Timeline>::elsewhere(&self.stack, page)
     }
 
-    /// The digests of the files that are read.
-    pub(crate) fn digests(&self) -> Vec<String> {
-        self.facts.digests()
-    }
-
     /// Write what the run has become.
     ///
     /// # Errors
@@ -132,7 +133,8 @@ impl<'a> Simulation<'a> {
         let Rest::Requests(replay) = &self.rest else {
             return Err(io::Error::other("jobs that wait for answers have no common moment"));
         };
-        self.facts.save(out)?;
+        self.warm_up.save(out)?;
+        self.stopwatch.seconds().save(out)?;
         replay.save(out)?;
         self.stack.save(out)?;
         self.engine.save(out)
@@ -148,7 +150,8 @@ impl<'a> Simulation<'a> {
         observer: &mut dyn Observer,
     ) -> Result<(), RunError> {
         let Rest::Requests(replay) = &mut self.rest else { unreachable!("jobs are never saved") };
-        self.facts.restore(from)?;
+        self.warm_up.restore(from)?;
+        self.stopwatch.before.restore(from)?;
         replay.restore(from, observer)?;
         self.stack.restore(from)?;
         Ok(self.engine.restore(from)?)
@@ -161,9 +164,19 @@ impl<'a> Simulation<'a> {
     pub fn finish(mut self, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
         while self.step(usize::MAX, observer)? {}
         let (fraction, requests) = self.progress();
-        let Self { scenario, mut stack, mut engine, rest, facts } = self;
-        drain(&mut engine, &mut stack, &mut || observer.progress(Phase::Replay, fraction, requests))?;
-        let (mode, more, jobs) = match &rest {
+        let Self { scenario, mut stack, mut engine, rest, description, inputs, mut warm_up, stopwatch } =
+            self;
+        loop {
+            observer.progress(Phase::Replay, fraction, requests)?;
+            let Ok(more) = engine.drain(&mut stack, LOOK_PAGES);
+            if !more {
+                break;
+            }
+        }
+        if engine.is_out_of_time() {
+            return Err(RunError::out_of_time());
+        }
+        let (mode, remarks, jobs) = match &rest {
             Rest::Requests(replay) => {
                 let (mode, remarks) = replay.end();
                 (mode, remarks, Vec::new())
@@ -173,6 +186,29 @@ impl<'a> Simulation<'a> {
                 (scenario.replay_mode(), remarks, reports)
             }
         };
-        Ok(RunResult { jobs, ..facts.result(&engine, &stack, mode, more, observer)? })
+        let wall_seconds = stopwatch.seconds();
+        warm_up.remarks.extend(remarks);
+        let (replay, inputs) = (scenario.replay_told(Some(mode)), inputs.finish(observer)?);
+        let logical_bytes = engine.logical_bytes();
+        let workload = Workload { description, replay, logical_bytes, inputs, warm_up };
+        Ok(RunResult { jobs, ..engine.result(&stack, scenario, mode, workload, wall_seconds) })
+    }
+}
+
+/// The only reader of wall time: for the speed of the simulator, never for a metric. A browser has no such clock.
+struct Stopwatch {
+    start: Option<std::time::Instant>,
+    /// Seconds before the checkpoint from which the run goes on.
+    before: f64,
+}
+
+impl Stopwatch {
+    #[allow(clippy::disallowed_methods, reason = "see above")]
+    fn start() -> Self {
+        Self { start: (!cfg!(target_family = "wasm")).then(std::time::Instant::now), before: 0.0 }
+    }
+
+    fn seconds(&self) -> f64 {
+        self.before + self.start.map_or(0.0, |start| start.elapsed().as_secs_f64())
     }
 }

@@ -85,7 +85,7 @@ impl Dimensions {
         }
         let groups = groups(ftl, requirements)?;
         // When GC begins, each of its target blocks may be full, but only once.
-        let reserve = groups.copied_to();
+        let reserve = groups.copied_to;
         let (step_mark_blocks, low_mark_blocks) = marks(gc, blocks_per_pool, reserve)?;
         if ftl.spare.share == Share::ZERO {
             return Err(Misfit::new("ftl.spare.share", "0% leaves GC no space to work in: more than 0%"));
@@ -99,7 +99,7 @@ impl Dimensions {
         // The free blocks at the mark, the active blocks, and one target of GC must not be needed for data.
         let is_background = matches!(gc.mode, GcMode::Background { .. });
         let mark = if matches!(gc.mode, GcMode::Lazy { .. }) { low_mark_blocks } else { step_mark_blocks };
-        let kept_back = mark.saturating_add(groups.count() + 1);
+        let kept_back = mark.saturating_add(groups.count + 1);
         let usable = u64::from(blocks_per_pool.saturating_sub(kept_back)) * u64::from(data_pages_per_block);
         let per_pool = logical_pages.div_ceil(dies * u64::from(pools_per_die));
         if per_pool > usable {
@@ -110,7 +110,7 @@ impl Dimensions {
                      {kept_back} blocks back ({} mark {mark}, {} active, 1 reserve), which leaves room \
                      for {usable}; more blocks, a lower {}, or more spare share",
                     if is_background { "background" } else { "low" },
-                    groups.count(),
+                    groups.count,
                     if is_background { "gc.mode.mark" } else { "gc.low_mark" }
                 ),
             ));

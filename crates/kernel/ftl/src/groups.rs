@@ -11,9 +11,9 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub(crate) struct Groups {
     by_stream: [GroupId; WriteStream::COUNT],
-    count: u32,
+    pub(crate) count: u32,
     /// The number of groups to which GC copies a victim.
-    copied_to: u32,
+    pub(crate) copied_to: u32,
 }
 
 impl Groups {
@@ -59,15 +59,6 @@ impl Groups {
     #[inline(always)]
     pub(crate) fn group(&self, stream: WriteStream) -> GroupId {
         self.by_stream[stream as usize]
-    }
-
-    pub(crate) fn count(&self) -> u32 {
-        self.count
-    }
-
-    /// The number of groups to which GC copies a victim.
-    pub(crate) fn copied_to(&self) -> u32 {
-        self.copied_to
     }
 
     pub(crate) fn ids(&self) -> impl DoubleEndedIterator<Item = GroupId> + use<> {

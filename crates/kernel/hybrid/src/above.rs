@@ -3,9 +3,8 @@
 //!
 //! A page may be marked while flash lacks it: it takes its marks along when it comes into flash.
 
-use crate::bits::Bits;
 use crate::counters::AboveCounters;
-use coflash_base::{Lpn, Save};
+use coflash_base::{IdSet, Lpn, Save};
 use coflash_ftl::Marks;
 use std::collections::BTreeMap;
 
@@ -14,9 +13,9 @@ use std::collections::BTreeMap;
 pub(crate) struct Above {
     pub(crate) pages: usize,
     /// Their marks: the host's memory has newer data; the device's cache, or one in the host, has the same or newer data.
-    pub(crate) marks: Option<[Bits; 2]>,
+    pub(crate) marks: Option<[IdSet<Lpn>; 2]>,
     /// Pages whose newest version GC has dropped: a cache above has it, and no level below.
-    pub(crate) sole: Option<Bits>,
+    pub(crate) sole: Option<IdSet<Lpn>>,
     /// Whether a scheme uses marks for pages that are dirty in the host: otherwise flash has none.
     pub(crate) tracks_host: bool,
     pub(crate) counters: AboveCounters,
@@ -36,8 +35,10 @@ impl Above {
     }
 
     pub(crate) fn marks(&self, page: Lpn) -> Marks {
-        let [host, device] =
-            self.marks.as_ref().map_or([false; 2], |marks| [marks[0].get(page), marks[1].get(page)]);
+        let [host, device] = self
+            .marks
+            .as_ref()
+            .map_or([false; 2], |[host, device]| [host.contains(page), device.contains(page)]);
         Marks { host, device }
     }
 
@@ -52,13 +53,13 @@ impl Above {
 
     /// Whether only a cache above has the newest version of a page.
     pub(crate) fn is_sole(&self, page: Lpn) -> bool {
-        self.sole.as_ref().is_some_and(|sole| sole.get(page))
+        self.sole.as_ref().is_some_and(|sole| sole.contains(page))
     }
 
     /// GC drops the newest version of a page: a cache above has taken responsibility for it.
     pub(crate) fn dropped(&mut self, page: Lpn) {
         let pages = self.pages;
-        self.sole.get_or_insert_with(|| Bits::new(pages)).set(page, true);
+        self.sole.get_or_insert_with(|| IdSet::new(pages)).set(page, true);
         self.unmarked(page);
     }
 

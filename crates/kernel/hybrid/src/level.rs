@@ -12,17 +12,15 @@ use crate::sizes::SizesOverTime;
 use crate::tier::{FETCH_PAGES, ServedBy, Tier, TierAtWork};
 use crate::write_policy::WritePolicy;
 use coflash_base::measure::Report;
-use coflash_base::{Ahead, Duration, Lpn, Misfit, Save, Seed, Time};
+use coflash_base::{Ahead, Duration, Lpn, Misfit, Save, Time};
 use coflash_cache::Cache;
-use coflash_ftl::{
-    CopyAll, Ftl, FtlConfig, GcConfig, GcHook, Io, Marks, PageRead, PageWrite, Requirements, WriteStream,
-};
+use coflash_ftl::{CopyAll, Ftl, GcHook, Io, Marks, PageRead, PageWrite, WriteStream};
 use coflash_level::{
-    CacheCounters, Cached, Command, Cooperates, DropCounters, Elsewhere, Level, LostPages, Message, Op,
-    RecoveryError,
+    CacheCounters, Cached, Command, Cooperates, DeviceConfig, DropCounters, Elsewhere, Level, LostPages,
+    Message, Op, RecoveryError,
 };
 use coflash_media::disk::{Direction, Disks};
-use coflash_media::{Cause, DieId, Geometry, Place, Ppn, Timing, Transfer};
+use coflash_media::{Cause, DieId, Place, Ppn, Timing, Transfer};
 use std::collections::VecDeque;
 
 /// The operation of the disk on a run of pages.
@@ -68,32 +66,18 @@ pub struct Hybrid<W> {
 /// never idle.
 const YIELDS_MAX: u32 = 16;
 
-/// The configuration of a hybrid, without its disks.
-#[derive(Clone, Copy, Debug)]
-pub struct HybridParts<'a> {
-    /// The flash.
-    pub geometry: &'a Geometry,
-    /// The timing of flash, for the cost model.
-    pub timing: &'a Timing,
-    /// The FTL.
-    pub ftl: &'a FtlConfig,
-    /// Garbage collection.
-    pub gc: &'a GcConfig,
-    /// The tier.
-    pub hybrid: &'a HybridConfig,
-    /// What a cooperation scheme above requires of flash.
-    pub cooperation: Requirements,
-    /// The seed of all random choices.
-    pub seed: Seed,
-}
-
 impl<W: Copy> Hybrid<W> {
-    /// Create an empty cache on erased flash in front of disks.
+    /// Create an empty cache on the erased flash of a device, in front of disks. The cost model needs the timing of flash.
     ///
     /// # Errors
     /// The first part of the configuration that does not fit the others.
-    pub fn new(parts: &HybridParts<'_>, disks: &Disks) -> Result<Self, Misfit> {
-        let HybridParts { geometry, timing, ftl, gc, hybrid, cooperation, seed } = *parts;
+    pub fn new(
+        device: &DeviceConfig<'_>,
+        timing: &Timing,
+        hybrid: &HybridConfig,
+        disks: &Disks,
+    ) -> Result<Self, Misfit> {
+        let DeviceConfig { geometry, ftl, gc, cooperation, seed, .. } = *device;
         let disk_pages = u32::try_from(disks.pages()).ok().filter(|&pages| pages < u32::MAX / 2);
         let disk_pages = disk_pages.ok_or_else(|| {
             let problem = format!("{} pages are too many: fewer than {}", disks.pages(), u32::MAX / 2);
@@ -106,7 +90,7 @@ impl<W: Copy> Hybrid<W> {
                            ones) share a block: [[\"host\", \"gc\"]] is allowed, or []";
             return Err(Misfit::new("hybrid.active_blocks", problem));
         }
-        let requirements = hybrid.active_blocks.requirements().and(cooperation);
+        let requirements = hybrid.active_blocks.requirements().and(cooperation.requirements());
         let flash = Ftl::new(geometry, ftl, gc, requirements, seed)?;
         let costs = Costs {
             flash: FlashCosts::new(geometry, timing),
@@ -131,7 +115,7 @@ impl<W: Copy> Hybrid<W> {
     /// The number of flash pages that may hold data.
     #[must_use]
     pub fn flash_pages(&self) -> u32 {
-        self.tier.flash_pages()
+        self.tier.flash_pages
     }
 
     /// The FTL, for uses that do not change its contents.
@@ -142,7 +126,7 @@ impl<W: Copy> Hybrid<W> {
     /// The current limits of the caches.
     #[must_use]
     pub fn limits(&self) -> Limits {
-        self.tier.limits()
+        self.tier.resizer.limits
     }
 
     /// Recover from all programmed pages and the erase counts of blocks after a power cut; torn pages have no
@@ -185,7 +169,7 @@ impl<W: Copy> Hybrid<W> {
             after = self.jobs.after(older, after, io.media);
         }
         // What goes past the cache is one transfer of any length: a disk positions once for it.
-        let most = if kind == Kind::Read && self.tier.fetches() { FETCH_PAGES } else { u32::MAX };
+        let most = if kind == Kind::Read && !self.tier.bypass { FETCH_PAGES } else { u32::MAX };
         let fits =
             |run: &Run<W>| run.kind == kind && run.pages < most && run.first.get() + run.pages == page.get();
         let job = match self.run.as_mut().filter(|run| fits(run)) {
@@ -213,8 +197,8 @@ impl<W: Copy> Hybrid<W> {
     fn end_run<M: TierMedia<When = W>, H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         let Some(Run { job, kind, first, pages, after }) = self.run.take() else { return Ok(()) };
         let (purpose, cause, ready) = match kind {
-            Kind::Read if self.tier.fetches() => {
-                self.tier.fetch(job, first, pages);
+            Kind::Read if !self.tier.bypass => {
+                self.tier.fetches.begin(job, first, pages);
                 (Purpose::Fetch(first), Cause::Evict, after)
             }
             Kind::Read => (Purpose::Read, Cause::Host, after),
@@ -295,7 +279,10 @@ impl<W: Copy> Hybrid<W> {
         };
         let rest = &rest[skipped..];
         let ((first, mut at), mut pages) = (rest[0], 1);
-        if tier.yields(group) && job.yielded < YIELDS_MAX && !media.is_idle(first.get().into()) {
+        if tier.shrinking_group == Some(group)
+            && job.yielded < YIELDS_MAX
+            && !media.is_idle(first.get().into())
+        {
             job.yielded += 1;
             media.after_others(id);
             return true;
@@ -447,15 +434,15 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
     #[inline]
     fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error> {
         self.end_run(io)?;
-        if self.tier.period_ends() {
+        if self.tier.period_ends {
             let time_ns = |cause| io.media.disk_time(cause).ns;
-            self.tier.disks_did(DiskUse {
+            self.tier.meter.disks = DiskUse {
                 at: self.now,
                 fetched_ns: time_ns(Cause::Evict),
                 destaged_ns: time_ns(Cause::Destage),
                 past_ns: time_ns(Cause::Host),
                 disks: io.media.disks(),
-            });
+            };
         }
         self.at_work(io).end()?;
         self.send_groups(io.media);
@@ -499,12 +486,12 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         // The disk holds the pages that GC drops, so a drop never causes a write. A cache above tells of its own instead.
         report.add(&DropCounters::default());
         report.add(counters);
-        report.add(self.tier.mapping_counters());
+        report.add(&self.tier.mapping.counters);
         if let Some(above) = self.tier.above.counters() {
             report.add(above);
         }
         report.add(&TierSize {
-            flash_pages: self.tier.flash_pages(),
+            flash_pages: self.tier.flash_pages,
             tracker_bytes: self.tier.tracker_bytes() as u64,
         });
         // Disks may still be busy when all requests are answered.

@@ -18,7 +18,6 @@
 //! | the partition of flash | [`PartitionScheme`], one file a scheme in `scheme/` |
 
 mod above;
-mod bits;
 mod config;
 pub mod costmodel;
 mod counters;
@@ -40,7 +39,7 @@ mod write_policy;
 
 pub use config::{ActiveBlocks, Destaging, HybridConfig, PartialWrites, Resizing};
 pub use counters::{AboveCounters, MappingCounters, Sizes, TierCounters, TierSize};
-pub use level::{Hybrid, HybridParts};
+pub use level::Hybrid;
 pub use mapping_manager::{Found, JournalLayout};
 pub use media::{SlotLabel, TierMedia};
 pub use partition_resizer::Limits;

@@ -22,11 +22,10 @@
 //! and if no newer journal page lists its page. Among two slots with the same page the one with the newer
 //! label is live.
 
-use crate::bits::Bits;
 use crate::counters::MappingCounters;
 use crate::media::{SlotLabel, TierMedia};
 use crate::store::Store;
-use coflash_base::{IdVec, Index, Lpn, Save};
+use coflash_base::{IdSet, IdVec, Index, Lpn, Save};
 use coflash_cache::{Cache, PolicyPair, SlotId};
 use coflash_ftl::{GcHook, WriteStream};
 use coflash_media::{Cause, Oob, Place};
@@ -100,7 +99,7 @@ pub(crate) struct MappingManager {
     versions: IdVec<SlotId, u64>,
     next_version: u64,
     /// Pages of the disk with a copy in flash, live or not, that recovery would treat as live.
-    recorded: Bits,
+    recorded: IdSet<Lpn>,
     /// These pages, and some that no longer are, while they are fewer than the words of the bitmap: a checkpoint that
     /// clears it must not take the longer, the larger the disk is.
     listed: Vec<Lpn>,
@@ -108,7 +107,7 @@ pub(crate) struct MappingManager {
     /// The area of the next checkpoint.
     area: u32,
     words: Vec<u64>,
-    counters: MappingCounters,
+    pub(crate) counters: MappingCounters,
 }
 
 impl MappingManager {
@@ -116,7 +115,7 @@ impl MappingManager {
         Self {
             versions: IdVec::filled(0, layout.slots as usize),
             next_version: 1,
-            recorded: Bits::new(disk_pages),
+            recorded: IdSet::new(disk_pages),
             listed: Vec::new(),
             journal_used: 0,
             area: 0,
@@ -126,14 +125,9 @@ impl MappingManager {
         }
     }
 
-    /// The counters.
-    pub(crate) fn counters(&self) -> &MappingCounters {
-        &self.counters
-    }
-
     /// Whether recovery might bring back a copy of a page.
     pub(crate) fn is_recorded(&self, page: Lpn) -> bool {
-        self.recorded.get(page)
+        self.recorded.contains(page)
     }
 
     fn take_version(&mut self) -> u64 {
@@ -153,11 +147,11 @@ impl MappingManager {
         store: &mut Store<'_, M, H>,
     ) -> Result<M::When, M::Error> {
         let version = self.take_version();
-        let cache = &store.replacer.cache;
+        let cache = &store.io.hook.replacer.cache;
         let label = SlotLabel { page: cache.page_of(slot), dirty: cache.is_dirty(slot), version };
         self.versions[slot] = version;
         self.record(label.page);
-        store.media.label(slot, label);
+        store.io.media.label(slot, label);
         store.program(Lpn::new(slot.get()), from, cause, stream, after)
     }
 
@@ -204,44 +198,32 @@ impl MappingManager {
             self.words.extend([version, u64::from(page)]);
             let first = page as usize * slots_per_page;
             let end = (first + slots_per_page).min(self.layout.slots as usize);
+            let cache = &store.io.hook.replacer.cache;
             for slot in (first..end).map(SlotId::from_index) {
-                let stays = store.replacer.cache.is_occupied(slot)
-                    && self.recorded.get(store.replacer.cache.page_of(slot));
-                let words = if stays {
-                    entry(
-                        store.replacer.cache.page_of(slot),
-                        store.replacer.cache.is_dirty(slot),
-                        self.versions[slot],
-                    )
-                } else {
-                    [0, 0]
-                };
-                self.words.extend(words);
+                let stays = cache.is_occupied(slot) && self.recorded.contains(cache.page_of(slot));
+                let named = || entry(cache.page_of(slot), cache.is_dirty(slot), self.versions[slot]);
+                self.words.extend(if stays { named() } else { [0, 0] });
             }
             done = self.write_words(self.layout.checkpoint(self.area, page), done, store)?;
         }
         self.area = 1 - self.area;
         self.journal_used = 0;
         self.counters.checkpoints += 1;
-        let stay: Vec<_> = store
-            .replacer
-            .cache
-            .occupied()
-            .map(|slot| store.replacer.cache.page_of(slot))
-            .filter(|&page| self.recorded.get(page))
-            .collect();
+        let cache = &store.io.hook.replacer.cache;
+        let cached = cache.occupied().map(|slot| cache.page_of(slot));
+        let stay: Vec<_> = cached.filter(|&page| self.recorded.contains(page)).collect();
         let listed = std::mem::take(&mut self.listed);
-        if listed.len() < self.recorded.0.len() {
+        if listed.len() < self.recorded.words().len() {
             listed.into_iter().for_each(|page| self.recorded.set(page, false));
         } else {
-            self.recorded.0.fill(0);
+            self.recorded.clear();
         }
         stay.into_iter().for_each(|page| self.record(page));
         Ok(done)
     }
 
     fn record(&mut self, page: Lpn) {
-        if !self.recorded.get(page) && self.listed.len() < self.recorded.0.len() {
+        if !self.recorded.contains(page) && self.listed.len() < self.recorded.words().len() {
             self.listed.push(page);
         }
         self.recorded.set(page, true);
@@ -253,7 +235,7 @@ impl MappingManager {
         after: M::When,
         store: &mut Store<'_, M, H>,
     ) -> Result<M::When, M::Error> {
-        store.media.words(&self.words);
+        store.io.media.words(&self.words);
         store.program(at, Place::Merged, Cause::Metadata, WriteStream::by_cause(Cause::Metadata), after)
     }
 
@@ -336,7 +318,10 @@ impl MappingManager {
     /// Panic unless every cached page is recorded. For tests.
     pub(crate) fn assert_invariants(&self, cache: &Cache<PolicyPair>) {
         for slot in cache.occupied() {
-            assert!(self.recorded.get(cache.page_of(slot)), "{slot:?} holds a page that is not recorded");
+            assert!(
+                self.recorded.contains(cache.page_of(slot)),
+                "{slot:?} holds a page that is not recorded"
+            );
             assert!(self.versions[slot] < self.next_version, "{slot:?} has a version to come");
         }
     }

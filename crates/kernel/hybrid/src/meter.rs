@@ -40,7 +40,8 @@ struct Counted {
 /// The meter.
 #[derive(Clone, Debug, Save)]
 pub(crate) struct Meter {
-    disks: DiskUse,
+    /// The use of the disks until now, updated before the end of the last request of a period.
+    pub(crate) disks: DiskUse,
     before: Counted,
     /// The number of cached pages, summed over the requests of this period, and the number of these requests.
     cached_pages: u64,
@@ -71,11 +72,6 @@ impl Meter {
     pub(crate) fn tick(&mut self, cached_pages: u32) {
         self.cached_pages += u64::from(cached_pages);
         self.requests += 1;
-    }
-
-    /// Update the use of the disks.
-    pub(crate) fn disks_did(&mut self, disks: DiskUse) {
-        self.disks = disks;
     }
 
     /// End a period. Returns the measurements so far. `step` is a segment as a share of flash.
@@ -171,13 +167,7 @@ mod tests {
         let mut tier =
             TierCounters { read_misses_pages: 100, write_hits_pages: 900, ..TierCounters::default() };
         let at = |seconds: u64| Time { ns: seconds * 1_000_000_000 };
-        meter.disks_did(DiskUse {
-            at: at(10),
-            fetched_ns: 250_000_000,
-            destaged_ns: 0,
-            past_ns: 0,
-            disks: 3,
-        });
+        meter.disks = DiskUse { at: at(10), fetched_ns: 250_000_000, destaged_ns: 0, past_ns: 0, disks: 3 };
         meter.tick(500);
         let first = end_period(&mut meter, &tier, ftl(1000, 0, 0));
         assert_eq!((first.pages_per_s, first.fetched_page_ns), (100.0, 2_500_000.0));
@@ -193,7 +183,7 @@ mod tests {
             past_ns: 1_500_000_000,
             disks: 3,
         };
-        meter.disks_did(disks);
+        meter.disks = disks;
         meter.tick(300);
         meter.tick(500);
         let (mut flash, programs) = ftl(1400, 100, 40);
@@ -212,7 +202,7 @@ mod tests {
         );
 
         (tier.destages_pages, tier.read_misses_pages) = (220, 150);
-        meter.disks_did(DiskUse { at: at(16), fetched_ns: 300_000_000, destaged_ns: 320_000_000, ..disks });
+        meter.disks = DiskUse { at: at(16), fetched_ns: 300_000_000, destaged_ns: 320_000_000, ..disks };
         let third = end_period(&mut meter, &tier, (flash, programs));
         assert_eq!(
             (third.fetched_page_ns, third.destaged_page_ns),

@@ -1,10 +1,11 @@
 //! Page Replacer: evictions from the caches. Dirty pages are destaged in groups, in the order of their addresses.
 
+use crate::config::HybridConfig;
 use crate::partition_resizer::Limits;
 use crate::recency::Recency;
 use crate::write_policy::WritePolicy;
 use coflash_base::{IdVec, Lpn, Save, Slab, id_type};
-use coflash_cache::{Cache, EvictionConfig, Orders, PolicyPair, SlotId};
+use coflash_cache::{Cache, Orders, PolicyPair, SlotId};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,24 +64,17 @@ pub(crate) enum Excess {
 }
 
 impl PageReplacer {
-    pub(crate) fn new(
-        config: &EvictionConfig,
-        orders: Orders,
-        slots: u32,
-        disk_pages: usize,
-        group_pages: u32,
-        write_policy: WritePolicy,
-    ) -> Self {
+    pub(crate) fn new(config: &HybridConfig, orders: Orders, slots: u32, disk_pages: usize) -> Self {
         Self {
-            cache: Cache::with_orders(config, slots, disk_pages, orders),
+            cache: Cache::with_orders(&config.policy, slots, disk_pages, orders),
             pinned: 0,
-            group_pages,
+            group_pages: config.destage_pages,
             evicted_by: IdVec::filled(None, slots as usize),
             evictions: Slab::default(),
             overwritten: BTreeMap::new(),
             recency: None,
-            group: Vec::with_capacity(group_pages as usize),
-            lacking: (write_policy == WritePolicy::WriteThrough).then(BTreeSet::new),
+            group: Vec::with_capacity(config.destage_pages as usize),
+            lacking: (config.write_policy == WritePolicy::WriteThrough).then(BTreeSet::new),
         }
     }
 
@@ -302,8 +296,8 @@ mod tests {
 
     /// A cache of pages from 0 on, the dirty ones first.
     fn holding(orders: Orders, dirty: u32, clean: u32) -> PageReplacer {
-        let mut replacer =
-            PageReplacer::new(&EvictionConfig::default(), orders, 32, 100, GROUP, WritePolicy::WriteBack);
+        let config = HybridConfig { destage_pages: GROUP, ..HybridConfig::default() };
+        let mut replacer = PageReplacer::new(&config, orders, 32, 100);
         for page in 0..dirty + clean {
             replacer.cache.insert(Lpn::new(page), page < dirty);
         }

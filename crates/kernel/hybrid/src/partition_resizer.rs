@@ -9,7 +9,7 @@
 //! while no page must be evicted. After that it moves by one group at a time: the next group begins when the
 //! last one is on the disk, with at most the usual number of pages per request.
 
-use crate::config::Resizing;
+use crate::config::{HybridConfig, Resizing};
 use crate::costmodel::Partition;
 use coflash_base::Save;
 
@@ -41,7 +41,8 @@ impl Limits {
 /// The partition resizer.
 #[derive(Clone, Debug, Save)]
 pub(crate) struct PartitionResizer {
-    limits: Limits,
+    /// The current limits.
+    pub(crate) limits: Limits,
     targets: Limits,
     /// The number of requests of a period, and the number left in this one.
     period: u32,
@@ -57,21 +58,17 @@ pub(crate) struct PartitionResizer {
 
 impl PartitionResizer {
     /// Create a resizer with fixed limits until the end of the first period.
-    pub(crate) fn new(
-        limits: Limits,
-        period: u32,
-        step_pages: u32,
-        resizing: Resizing,
-        group_pages: u32,
-    ) -> Self {
-        let (targets, left) = (limits, period);
-        Self { limits, targets, period, left, step_pages, resizing, group_pages, allowed_pages: 0 }
-    }
-
-    /// The current limits.
-    #[inline]
-    pub(crate) fn limits(&self) -> Limits {
-        self.limits
+    pub(crate) fn new(limits: Limits, config: &HybridConfig) -> Self {
+        Self {
+            limits,
+            targets: limits,
+            period: config.period_requests,
+            left: config.period_requests,
+            step_pages: config.resize_pages,
+            resizing: config.resizing,
+            group_pages: config.destage_pages,
+            allowed_pages: 0,
+        }
     }
 
     /// Move the limits a step towards their targets with a request, given the number of dirty pages. Returns
@@ -143,17 +140,34 @@ mod tests {
         Limits { read_pages, write_pages }
     }
 
+    /// A resizer of groups of eight pages.
+    fn resizer(
+        limits: Limits,
+        period_requests: u32,
+        resize_pages: u32,
+        resizing: Resizing,
+    ) -> PartitionResizer {
+        let config = HybridConfig {
+            period_requests,
+            resize_pages,
+            resizing,
+            destage_pages: 8,
+            ..HybridConfig::default()
+        };
+        PartitionResizer::new(limits, &config)
+    }
+
     #[test]
     fn limits_move_by_a_step_and_stop_at_their_targets() {
         for (from, to) in [((10, 90), (60, 20)), ((60, 20), (10, 90)), ((0, 0), (7, 100)), ((50, 50), (0, 0))]
         {
-            let mut resizer = PartitionResizer::new(limits(from.0, from.1), 1000, 3, Resizing::Steady, 8);
+            let mut resizer = resizer(limits(from.0, from.1), 1000, 3, Resizing::Steady);
             resizer.aim(limits(to.0, to.1));
             let most = (from.0 + from.1).max(to.0 + to.1);
-            let mut before = resizer.limits();
+            let mut before = resizer.limits;
             for _ in 0..60 {
                 resizer.tick(from.1);
-                let now = resizer.limits();
+                let now = resizer.limits;
                 assert!(now.pages() <= most, "{now:?} on the way from {from:?} to {to:?}");
                 assert!(now.read_pages.abs_diff(before.read_pages) <= 3);
                 assert!(now.write_pages.abs_diff(before.write_pages) <= 3);
@@ -166,22 +180,22 @@ mod tests {
     /// Shrink with requests; every third has a new dirty page. A group is on the disk after
     /// `requests_a_group` requests.
     fn shrink_yielding(requests_a_group: u32) -> Vec<(Limits, bool)> {
-        let mut resizer = PartitionResizer::new(limits(20, 200), 10_000, 2, Resizing::Yielding, 8);
+        let mut resizer = resizer(limits(20, 200), 10_000, 2, Resizing::Yielding);
         resizer.aim(limits(60, 100));
         let (mut dirty, mut busy) = (150, 0);
         let request = |number: u32| {
             resizer.tick(dirty);
             busy = u32::saturating_sub(busy, 1);
             dirty += u32::from(number.is_multiple_of(3));
-            if dirty > resizer.limits().write_pages {
+            if dirty > resizer.limits.write_pages {
                 dirty -= 8; // a write destages
             }
             let shrinks = busy == 0 && resizer.shrinks_by_group(dirty);
             if shrinks {
                 (dirty, busy) = (dirty - 8, requests_a_group);
             }
-            assert!(dirty <= resizer.limits().write_pages, "nothing else is beyond the limit");
-            (resizer.limits(), shrinks)
+            assert!(dirty <= resizer.limits.write_pages, "nothing else is beyond the limit");
+            (resizer.limits, shrinks)
         };
         (0..600).map(request).collect()
     }
@@ -209,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_write_cache_that_may_hold_nothing_comes_down_to_nothing() {
-        let mut resizer = PartitionResizer::new(limits(0, 40), 1000, 1, Resizing::Yielding, 8);
+        let mut resizer = resizer(limits(0, 40), 1000, 1, Resizing::Yielding);
         resizer.aim(limits(40, 0));
         let mut dirty = 40;
         for _ in 0..200 {
@@ -219,12 +233,12 @@ mod tests {
             }
         }
         // One group may always stay.
-        assert_eq!((resizer.limits(), dirty), (limits(40, 0), 8));
+        assert_eq!((resizer.limits, dirty), (limits(40, 0), 8));
     }
 
     #[test]
     fn a_period_ends_after_its_requests() {
-        let mut resizer = PartitionResizer::new(limits(1, 1), 4, 1, Resizing::Steady, 8);
+        let mut resizer = resizer(limits(1, 1), 4, 1, Resizing::Steady);
         let ends: Vec<_> = (0..9).map(|_| resizer.tick(0)).collect();
         assert_eq!(ends, [false, false, false, true, false, false, false, true, false]);
     }

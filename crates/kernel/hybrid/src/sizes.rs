@@ -29,7 +29,7 @@ impl SizesOverTime {
     }
 
     fn sample(tier: &Tier, at: Time) -> Sizes {
-        let (cache, limits) = (tier.cache(), tier.limits());
+        let (cache, limits) = (tier.cache(), tier.resizer.limits);
         Sizes {
             at_ns: at.ns,
             clean_pages: cache.clean_len(),

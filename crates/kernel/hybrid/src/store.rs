@@ -18,12 +18,10 @@
 use crate::above::Above;
 use crate::page_replacer::PageReplacer;
 use crate::recency::Recency;
-use coflash_base::{Lpn, Save, Time};
+use coflash_base::{Lpn, Save};
 use coflash_cache::SlotId;
-use coflash_ftl::{
-    CopySource, Coverage, Decision, Ftl, GcHook, Io, Marks, PageRead, PageWrite, Weights, WriteStream,
-};
-use coflash_media::{Cause, DieId, Media, Place, Slot};
+use coflash_ftl::{CopySource, Coverage, Decision, Ftl, GcHook, Io, Marks, PageWrite, Weights, WriteStream};
+use coflash_media::{Cause, Media, Place, Slot};
 
 /// What becomes of the clean pages of GC's victims.
 #[derive(Clone, Copy, Save)]
@@ -44,21 +42,16 @@ impl CleanPages {
 
 /// The parts of the tier that a flash operation needs.
 pub(crate) struct Store<'a, M: Media, H> {
-    pub(crate) replacer: &'a mut PageReplacer,
-    pub(crate) above: &'a mut Above,
     pub(crate) ftl: &'a mut Ftl,
-    pub(crate) clean: CleanPages,
-    pub(crate) hook: &'a mut H,
-    pub(crate) media: &'a mut M,
-    pub(crate) start: M::When,
+    pub(crate) io: Io<'a, M, Tiers<'a, H>>,
 }
 
 /// GC's hook: it knows the disk, and asks the levels above.
-struct Tiers<'a, H> {
-    replacer: &'a mut PageReplacer,
-    above: &'a mut Above,
-    clean: CleanPages,
-    hook: &'a mut H,
+pub(crate) struct Tiers<'a, H> {
+    pub(crate) replacer: &'a mut PageReplacer,
+    pub(crate) above: &'a mut Above,
+    pub(crate) clean: CleanPages,
+    pub(crate) hook: &'a mut H,
 }
 
 impl<H: GcHook> GcHook for Tiers<'_, H> {
@@ -136,13 +129,6 @@ impl<H: GcHook> GcHook for Tiers<'_, H> {
 }
 
 impl<M: Media, H: GcHook> Store<'_, M, H> {
-    #[inline(always)]
-    fn descend(&mut self) -> (&mut Ftl, Io<'_, M, Tiers<'_, H>>) {
-        let Self { replacer, above, ftl, clean, hook, media, start } = self;
-        let hook = Tiers { replacer, above, clean: *clean, hook: &mut **hook };
-        (&mut **ftl, Io { media: &mut **media, hook, start: *start })
-    }
-
     #[inline]
     pub(crate) fn program(
         &mut self,
@@ -154,30 +140,8 @@ impl<M: Media, H: GcHook> Store<'_, M, H> {
     ) -> Result<M::When, M::Error> {
         // The slot may be that of a page that GC has dropped: what was programmed for it before no longer counts, so that the
         // cache above must have made its copy durable, as before an erase.
-        let after = self.hook.before_erase(after, self.media);
+        let after = self.io.hook.before_erase(after, self.io.media);
         let page = PageWrite { lpn, coverage: Coverage::Full, from, cause, stream, placement: None };
-        let (ftl, mut io) = self.descend();
-        ftl.write(page, after, &mut io)
-    }
-
-    #[inline]
-    pub(crate) fn read(&mut self, page: PageRead, after: M::When) -> Result<Option<M::When>, M::Error> {
-        let (ftl, mut io) = self.descend();
-        ftl.read(page, after, &mut io)
-    }
-
-    pub(crate) fn finish_gc(&mut self) -> Result<(), M::Error> {
-        let (ftl, mut io) = self.descend();
-        ftl.finish_gc(&mut io)
-    }
-
-    pub(crate) fn pass_time(&mut self, now: Time) -> Result<(), M::Error> {
-        let (ftl, mut io) = self.descend();
-        ftl.pass_time(now, &mut io)
-    }
-
-    pub(crate) fn work_idle(&mut self, die: DieId) -> Result<bool, M::Error> {
-        let (ftl, mut io) = self.descend();
-        ftl.work_idle(die, &mut io)
+        self.ftl.write(page, after, &mut self.io)
     }
 }

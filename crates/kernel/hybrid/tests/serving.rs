@@ -2,9 +2,9 @@
 
 use coflash_base::measure::{Report, Value};
 use coflash_base::{Duration, Lpn, Misfit, Seed, Time};
-use coflash_ftl::{CopyAll, Coverage, FreeMark, FtlConfig, GcConfig, Io, PageRead, PageWrite, Requirements};
-use coflash_hybrid::{Hybrid, HybridConfig, HybridParts};
-use coflash_level::{Command, Crossing, Level, Op};
+use coflash_ftl::{CopyAll, Coverage, FreeMark, FtlConfig, GcConfig, Io, PageRead, PageWrite};
+use coflash_hybrid::{Hybrid, HybridConfig};
+use coflash_level::{CacheConfig, Command, CooperationConfig, Crossing, DeviceConfig, Level, Op};
 use coflash_media::disk::Disks;
 use coflash_media::{CacheTimings, Finished, Geometry, Tag, Timeline, Timing, When};
 use serde_json::json;
@@ -58,17 +58,16 @@ impl Rig {
         config.as_object_mut().expect("keys").extend(keys.as_object().expect("keys").clone());
         let hybrid: HybridConfig = coflash_base::read::read(&config).expect("a hybrid");
         let disks = Disks::new(&hybrid.disks, PAGE_BYTES).expect("disks");
-        let parts = HybridParts {
+        let device = DeviceConfig {
             geometry: &geometry,
-            timing: &timing,
             ftl,
             gc,
-            hybrid: &hybrid,
-            cooperation: Requirements::NONE,
+            cache: &CacheConfig::default(),
+            cooperation: &CooperationConfig::default(),
             seed: Seed(1),
         };
         let media = Timeline::new(&geometry, &timing, CacheTimings::default()).with_disks(disks.clone());
-        Ok(Self { level: Hybrid::new(&parts, &disks)?, media, requests: Vec::new() })
+        Ok(Self { level: Hybrid::new(&device, &timing, &hybrid, &disks)?, media, requests: Vec::new() })
     }
 
     /// Serves requests to the end; how long each has taken.

@@ -22,10 +22,10 @@ struct Tagged {
 #[derive(Clone, Save)]
 #[save(in_place)]
 pub(crate) struct Behind {
-    disks: Disks,
+    pub(crate) disks: Disks,
     now: Time,
     /// The end of the last transfer.
-    busy_until: Time,
+    pub(crate) busy_until: Time,
     /// Later transfers by their time; ties in the order of submission.
     later: BinaryHeap<Reverse<(Time, u64, u32)>>,
     asked: u64,
@@ -50,14 +50,6 @@ impl Behind {
             others_served: false,
             time: [Duration::ZERO; Cause::ALL.len()],
         }
-    }
-
-    pub(crate) fn disks(&self) -> &Disks {
-        &self.disks
-    }
-
-    pub(crate) fn busy_until(&self) -> Time {
-        self.busy_until
     }
 
     pub(crate) fn pass_to(&mut self, now: Time) {
@@ -184,7 +176,7 @@ mod tests {
             ask(&mut behind, tag.into(), us, tag);
         }
         assert_eq!(told(&mut behind), [(4, 2), (2, 5), (3, 7), (1, 11)]);
-        assert_eq!(behind.busy_until(), at(11));
+        assert_eq!(behind.busy_until, at(11));
         assert_eq!(behind.time(Cause::Host), Duration { ns: 4 * SERVICE_US * 1000 });
         assert_eq!(behind.time(Cause::Destage), Duration::ZERO);
     }

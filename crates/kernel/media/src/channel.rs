@@ -21,8 +21,8 @@ mod unended;
 
 use crate::moment::{Finished, OpId, Tag, When};
 use crate::page_buffer::PageBuffer;
-use crate::tournament::{NONE, Tournament};
 use crate::{ReadPriority, Timing};
+use coflash_base::tournament::{NONE, Tournament};
 use coflash_base::{Duration, Save, Time};
 pub(crate) use operation::Phases;
 use operation::{Follower, Operation, Operations};
@@ -70,9 +70,9 @@ enum Step {
 /// Dies, their queues, and the buses between them.
 #[derive(Clone, Debug, Save)]
 pub(crate) struct Channels {
-    now: Time,
+    pub(crate) now: Time,
     /// The end of the last ended operation of a die.
-    ended_at: Time,
+    pub(crate) ended_at: Time,
     operations: Operations,
     servers: Vec<Server>,
     buses: Vec<Bus>,
@@ -84,7 +84,7 @@ pub(crate) struct Channels {
     suspend_overhead: Option<Duration>,
     /// Whether an operation joins the queue of its die only when it may begin.
     serves_ready: bool,
-    buffer: PageBuffer<OpId>,
+    pub(crate) buffer: PageBuffer<OpId>,
     /// Pages on their way from die to die: whole victims wait for room. `decode` after its read a page may be programmed.
     copies: PageBuffer<OpId>,
     decode: Duration,
@@ -189,18 +189,6 @@ impl Channels {
     /// The number of suspensions, and the time that they cost dies in addition to their operations.
     pub(crate) fn suspensions(&self) -> (u64, Duration) {
         (self.suspensions, self.suspend_overhead.unwrap_or_default() * self.suspensions)
-    }
-
-    pub(crate) fn buffer(&self) -> &PageBuffer<OpId> {
-        &self.buffer
-    }
-
-    pub(crate) fn now(&self) -> Time {
-        self.now
-    }
-
-    pub(crate) fn ended_at(&self) -> Time {
-        self.ended_at
     }
 
     pub(crate) fn is_idle(&self, server: usize) -> bool {

@@ -31,7 +31,6 @@ mod recorder;
 mod side;
 mod timeline;
 mod timing;
-mod tournament;
 mod untimed;
 
 pub use contents::{Contents, FoundPage};

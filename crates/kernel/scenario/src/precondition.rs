@@ -1,9 +1,6 @@
 //! The state of the device before the workload.
 
-use coflash_base::read::number_or_text;
 use coflash_ftl::FreeMark;
-use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 coflash_base::config! {
     /// The filling of the device before the workload.
@@ -19,47 +16,19 @@ coflash_base::config! {
     }
 }
 
-/// Random writes after the fill.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum RandomPasses {
-    /// A multiple of the number of logical pages.
-    Passes(f64),
-    /// Until write amplification is steady.
-    Steady,
+coflash_base::number_or_name! {
+    /// Random writes after the fill.
+    pub enum RandomPasses, expects "a number from 0 to 1000, or \"steady\"" {
+        /// A multiple of the number of logical pages.
+        Passes(0..=1000),
+        /// Until write amplification is steady.
+        Steady = "steady",
+    }
 }
 
 impl Default for RandomPasses {
     fn default() -> Self {
         Self::Passes(0.0)
-    }
-}
-
-impl Serialize for RandomPasses {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Passes(passes) => serializer.serialize_f64(*passes),
-            Self::Steady => serializer.serialize_str("steady"),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for RandomPasses {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        number_or_text(deserializer, "a number from 0 to 1000, or \"steady\"", |given| {
-            Ok(match given {
-                Ok(passes) => (0.0..=1000.0).contains(&passes).then_some(Self::Passes(passes)),
-                Err(text) => (text == "steady").then_some(Self::Steady),
-            })
-        })
-    }
-}
-
-impl JsonSchema for RandomPasses {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "RandomPasses".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "oneOf": [{ "type": "number", "minimum": 0, "maximum": 1000 }, { "enum": ["steady"] }] })
     }
 }
 

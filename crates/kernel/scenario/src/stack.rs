@@ -5,7 +5,7 @@ use crate::scenario::Scenario;
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Save, Seed, Time};
 use coflash_ftl::{DecisionRecorder, Ftl, GcHook, Io, PageRead, PageWrite, Pools};
-use coflash_hybrid::{Hybrid, HybridConfig, HybridParts, TierMedia};
+use coflash_hybrid::{Hybrid, HybridConfig, TierMedia};
 use coflash_level::{Command, Level, Levels, LostPages, OnLevel, StackConfig, Tower};
 use coflash_media::disk::Disks;
 use coflash_media::{CacheTimings, DieId, ProgramDistribution, Timeline, When};
@@ -95,16 +95,8 @@ impl Scenario {
     /// # Errors
     /// The first invalid value.
     pub fn hybrid_stack(&self, config: &HybridConfig, disks: &Disks) -> Result<Stack, ScenarioError> {
-        let parts = HybridParts {
-            geometry: &self.flash,
-            timing: &self.timing,
-            ftl: &self.ftl,
-            gc: &self.gc,
-            hybrid: config,
-            cooperation: self.cooperation.requirements(),
-            seed: Seed(self.seed),
-        };
-        Ok(Stack::Disks(self.levels(disks.pages() as u32)?.over_cache(Hybrid::new(&parts, disks)?)))
+        let hybrid = Hybrid::new(&self.device(), &self.timing, config, disks)?;
+        Ok(Stack::Disks(self.levels(disks.pages() as u32)?.over_cache(hybrid)))
     }
 
     /// Create the disks of a flash cache, idle.

@@ -45,7 +45,7 @@ fn scenario(settings: Settings<'_>) -> Scenario {
 
 fn with(settings: Settings<'_>) -> Metrics {
     let result = run(&scenario(settings), &mut NoObserver);
-    result.unwrap_or_else(|error| panic!("{settings:?}: {error}")).metrics().clone()
+    result.unwrap_or_else(|error| panic!("{settings:?}: {error}")).metrics
 }
 
 /// A count, or zero where no level of the run has it.
@@ -329,7 +329,7 @@ fn of_any_three_tiers_no_page_is_lost_or_counted_twice() {
         let Ok(scenario) = drawn else { continue };
         let Ok(result) = run(&scenario, &mut NoObserver) else { continue };
         ran += 1;
-        assert_conserved(result.metrics(), &format!("seed {seed}: {settings:?}"));
+        assert_conserved(&result.metrics, &format!("seed {seed}: {settings:?}"));
     }
     assert!(ran > all / 4, "{ran} of {all} scenarios are allowed");
 }

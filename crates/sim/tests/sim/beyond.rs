@@ -95,7 +95,7 @@ fn cores_of_the_firmware_limit_the_rate_of_reads() {
 fn a_run_beyond_the_measurements_of_its_scenario_says_so() {
     let notes = |settings: Settings<'_>| {
         let result = run(&fast(settings), &mut NoObserver).expect("it runs");
-        result.notes().iter().filter(|note| note.contains("(measured)")).cloned().collect::<Vec<_>>()
+        result.notes.iter().filter(|note| note.contains("(measured)")).cloned().collect::<Vec<_>>()
     };
     let within: Settings<'_> = &[
         ("measured.reads_per_s", "10_000_000"),

@@ -100,8 +100,8 @@ fn differ(one: &Value, other: &Value) -> bool {
 /// The metrics of a scenario, and the keys of it that are told to have no effect.
 fn metrics(scenario: &Scenario) -> (Value, Vec<String>) {
     let result = run(scenario, &mut NoObserver).unwrap_or_else(|error| panic!("{error}"));
-    let idle = result.notes().iter().filter(|note| note.contains(" no effect without ")).cloned().collect();
-    (serde_json::to_value(result.metrics()).expect("metrics are plain data"), idle)
+    let idle = result.notes.iter().filter(|note| note.contains(" no effect without ")).cloned().collect();
+    (serde_json::to_value(&result.metrics).expect("metrics are plain data"), idle)
 }
 
 #[test]
@@ -148,8 +148,8 @@ fn keys_of_a_trace_act_as_it_is_replayed() {
         let result =
             run(&scenario.expect("it is valid"), &mut NoObserver).unwrap_or_else(|error| panic!("{error}"));
         let json: Value = serde_json::from_str(&result.to_json()).expect("a result is JSON");
-        let idle = result.notes().iter().filter(|note| note.contains(" no effect without ")).cloned();
-        (result.metrics().clone(), idle.collect::<Vec<_>>(), json["workload"]["replay"].clone())
+        let idle = result.notes.iter().filter(|note| note.contains(" no effect without ")).cloned();
+        (result.metrics, idle.collect::<Vec<_>>(), json["workload"]["replay"].clone())
     };
     let closed = ("replay.mode", "closed");
     let sorted = ("workload.trace_options.sort_window", "1ms");

@@ -71,7 +71,7 @@ fn phases_follow_one_another_and_the_jobs_of_a_phase_run_together() {
         assert_eq!(number(c, "/begin_ns"), end(a).max(end(b)));
         let requests = |job: &Value, op: &str| number(job, &format!("/{op}/requests"));
         assert_eq!([requests(fill, "write"), requests(a, "read"), requests(b, "read")], [256, 128, 256]);
-        assert_eq!(result.metrics().count("requests"), 256 + 128 + 256 + 64);
+        assert_eq!(result.metrics.count("requests"), 256 + 128 + 256 + 64);
         assert_eq!(number(a, "/read/bytes"), 512 << 10);
     }
 }
@@ -122,7 +122,7 @@ fn the_ramp_is_left_out_of_the_numbers_of_the_job() {
     let result = ran(&text, &[]);
     let jobs = jobs(&result);
     assert_eq!(number(&jobs[0], "/runtime_ns"), 1_000_000_000);
-    assert_eq!((number(&jobs[0], "/read/requests"), result.metrics().count("requests")), (500, 1000));
+    assert_eq!((number(&jobs[0], "/read/requests"), result.metrics.count("requests")), (500, 1000));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn one_job_is_the_closed_loop_of_a_scenario() {
     for channel in ["private", "shared"] {
         let scenario = file.scenario(&[("timing.channel", channel)]);
         let job = run(&scenario, &mut NoObserver).unwrap_or_else(|error| panic!("{error}"));
-        let requests = job.metrics().count("requests").to_string();
+        let requests = job.metrics.count("requests").to_string();
         let settings = [
             ("timing.channel", channel),
             ("replay.queue_depth", "16"),
@@ -153,7 +153,7 @@ fn one_job_is_the_closed_loop_of_a_scenario() {
         plain.workload.requests = Requests::Default;
         let plain = plain.set(&settings[1..]).expect("a scenario");
         let plain = run(&plain, &mut NoObserver).unwrap_or_else(|error| panic!("{error}"));
-        let metrics = |result: &RunResult| serde_json::to_value(result.metrics()).expect("plain data");
+        let metrics = |result: &RunResult| serde_json::to_value(&result.metrics).expect("plain data");
         assert_eq!(metrics(&job), metrics(&plain), "{channel}");
     }
 }

@@ -15,7 +15,7 @@ fn load(settings: Settings<'_>) -> (Metrics, Vec<String>) {
     let scenario = Scenario::from_toml(SMALL).and_then(|small| small.set(settings)).expect("it is valid");
     let result = run(&scenario, &mut NoObserver).unwrap_or_else(|error| panic!("{error}"));
     let of_load = |note: &&String| note.contains("load.sustained_per_s");
-    (result.metrics().clone(), result.notes().iter().filter(of_load).cloned().collect())
+    (result.metrics, result.notes.iter().filter(of_load).cloned().collect())
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn the_limits_of_a_scenario_are_notes_of_its_result() {
     let scenario =
         Scenario::from_toml(SMALL).and_then(|small| small.set(&[("limits", "[\"one\", \"two\"]")]));
     let result = run(&scenario.expect("it is valid"), &mut NoObserver).expect("it runs");
-    assert_eq!(result.notes()[..2], ["one", "two"]);
+    assert_eq!(result.notes[..2], ["one", "two"]);
 }
 
 fn poisson(mean: &str) -> String {
@@ -62,7 +62,7 @@ fn a_trace_whose_requests_arrive_at_the_same_time_is_replayed_in_a_closed_loop()
         let scenario = scenario.and_then(|whole| whole.set(settings)).expect("it is valid");
         let result = run(&scenario, &mut NoObserver).unwrap_or_else(|error| panic!("{error}"));
         let is_noted = result.to_json().contains("arrive at the same time");
-        (result.metrics().number("response_ns.all.mean"), is_noted)
+        (result.metrics.number("response_ns.all.mean"), is_noted)
     };
     for kind in ["workload.trace", "workload.like"] {
         let (mean, is_noted) = replayed(kind, 0, &[]);
@@ -140,21 +140,21 @@ fn turns_of_gc_in_a_short_run_are_no_backlog_that_grows() {
         for seed in ["1", "2", "3"] {
             let result = drive(requests, seed, &[(ARRIVAL, &poisson(mean))]);
             // Cleaning a block takes a fifth of that: GC gains a block from several.
-            assert!(result.metrics().count("load.behind_ns") > 250_000_000);
-            let behind = result.notes().iter().find(|note| note.contains("fell"));
+            assert!(result.metrics.count("load.behind_ns") > 250_000_000);
+            let behind = result.notes.iter().find(|note| note.contains("fell"));
             assert_eq!(behind, None, "{requests} {mean} {seed}");
-            assert_eq!(result.metrics().number("load.sustained_per_s"), None);
+            assert_eq!(result.metrics.number("load.sustained_per_s"), None);
         }
     }
     let closed = drive("500000", "1", &[("replay.mode", "closed"), ("replay.queue_depth", "1024")]);
-    let capacity = closed.metrics().number("throughput.iops").expect("it takes time");
+    let capacity = closed.metrics.number("throughput.iops").expect("it takes time");
     let open = drive("500000", "1", &[(ARRIVAL, &poisson("4us"))]);
-    let sustained = open.metrics().number("load.sustained_per_s").expect("it is far behind");
+    let sustained = open.metrics.number("load.sustained_per_s").expect("it is far behind");
     assert!((sustained / capacity - 1.0).abs() < 0.1, "{sustained} of {capacity}");
-    assert!(open.notes()[0].contains("ever further behind"), "{:?}", open.notes());
+    assert!(open.notes[0].contains("ever further behind"), "{:?}", open.notes);
     // Flash of two turns of GC has no rate yet.
     let short = drive("100000", "1", &[(ARRIVAL, &poisson("1us"))]);
-    assert!(short.notes()[0].contains("too short to tell the rate"), "{:?}", short.notes());
+    assert!(short.notes[0].contains("too short to tell the rate"), "{:?}", short.notes);
 }
 
 #[test]
@@ -167,10 +167,10 @@ fn a_burst_that_the_device_works_off_later_is_noted() {
     let scenario = format!("workload.phases = {burst}\n{}", SMALL.replace("workload.synthetic", "# "));
     let result = run(&Scenario::from_toml(&scenario).expect("it is valid"), &mut NoObserver);
     let result = result.unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(result.notes().len(), 1);
-    let (behind, run_ns) = (result.metrics().count("load.behind_ns"), result.metrics().count("simulated_ns"));
+    assert_eq!(result.notes.len(), 1);
+    let (behind, run_ns) = (result.metrics.count("load.behind_ns"), result.metrics.count("simulated_ns"));
     assert!(behind > run_ns / 20 && behind < run_ns / 2, "{behind} of {run_ns}");
-    assert!(result.notes()[0].contains("for a time behind"), "{:?}", result.notes());
+    assert!(result.notes[0].contains("for a time behind"), "{:?}", result.notes);
 }
 
 #[test]

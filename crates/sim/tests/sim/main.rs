@@ -26,7 +26,7 @@ use serde_json::Value;
 type Settings<'a> = &'a [(&'a str, &'a str)];
 
 fn measured(scenario: &Scenario) -> Metrics {
-    run(scenario, &mut NoObserver).unwrap_or_else(|error| panic!("{error}")).metrics().clone()
+    run(scenario, &mut NoObserver).unwrap_or_else(|error| panic!("{error}")).metrics
 }
 
 /// The reason for which a scenario is refused.

@@ -30,7 +30,7 @@ fn result(scenario: &Scenario) -> RunResult {
 }
 
 fn programs(result: &RunResult) -> Vec<u64> {
-    ["host", "gc"].map(|cause| result.metrics().count(&format!("programs_pages.{cause}"))).to_vec()
+    ["host", "gc"].map(|cause| result.metrics.count(&format!("programs_pages.{cause}"))).to_vec()
 }
 
 fn remarks(result: &RunResult) -> Vec<String> {
@@ -119,7 +119,7 @@ fn a_run_of_a_trace_goes_on_from_its_own_passes() {
 fn short_passes_of_a_generated_workload_lead_to_the_state_of_a_long_run() {
     let uniform = |assignments: &[(&str, &str)]| {
         let settings = [("workload.synthetic.generator", "uniform"), ("workload.synthetic.trim_share", "0%")];
-        result(&small(&[&settings, assignments].concat())).metrics().number("waf_host").expect("writes")
+        result(&small(&[&settings, assignments].concat())).metrics.number("waf_host").expect("writes")
     };
     let long = uniform(&[("precondition.random_passes", "8"), ("workload.synthetic.requests", "30000")]);
     let steady = [("precondition.until_steady", "true"), ("workload.synthetic.requests", "3000")];
@@ -211,7 +211,7 @@ fn a_run_goes_on_from_its_own_requests_through_the_cache() {
                 "gc_drops_pages",
                 "erases_blocks",
             ];
-            let own = paths.map(|path| result.metrics().count(path));
+            let own = paths.map(|path| result.metrics.count(path));
             [&own[..], &programs(result)].concat()
         };
         let repeated = |rounds: u64| {
@@ -223,11 +223,11 @@ fn a_run_goes_on_from_its_own_requests_through_the_cache() {
             std::iter::zip(counts(&with), counts(&without)).map(|(with, without)| with - without).collect();
         assert_eq!(counts(&warm), own, "{case:?}");
         for state in ["cache.dirty_pages", "cache.capacity_pages", "mapped_pages"] {
-            assert_eq!(warm.metrics().count(state), with.metrics().count(state), "{state}");
+            assert_eq!(warm.metrics.count(state), with.metrics.count(state), "{state}");
         }
-        let hits = warm.metrics().number("cache.hit_ratio").expect("reads");
+        let hits = warm.metrics.number("cache.hit_ratio").expect("reads");
         assert!(
-            (hits - with.metrics().number("cache.hit_ratio").expect("reads")).abs() < 0.2,
+            (hits - with.metrics.number("cache.hit_ratio").expect("reads")).abs() < 0.2,
             "derived anew: {hits}"
         );
     }

@@ -19,8 +19,8 @@ fn spare(settings: Settings<'_>) -> (u64, u64, bool) {
     let scenario =
         Scenario::from_toml(SMALL).and_then(|scenario| scenario.set(settings)).expect("it is valid");
     let result = run(&scenario, &mut NoObserver).unwrap_or_else(|error| panic!("{error}"));
-    let count = |path| result.metrics().count(path);
-    let noted = result.notes().iter().any(|note| note.contains("spare.frozen_pages"));
+    let count = |path| result.metrics.count(path);
+    let noted = result.notes.iter().any(|note| note.contains("spare.frozen_pages"));
     assert_eq!(noted, result.to_reproducible_json().contains("(spare.frozen_pages)"));
     (count("spare.invalid_pages"), count("spare.frozen_pages"), noted)
 }

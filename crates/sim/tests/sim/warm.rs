@@ -33,12 +33,7 @@ pub(crate) fn run_from(
 /// Everything of a result that does not say how fast it came.
 pub(crate) fn all_of(result: &RunResult) -> String {
     let histograms = ["all", "read", "write"].map(|kind| result.histogram(kind));
-    format!(
-        "{} {histograms:?} {:?} {:?}",
-        result.to_reproducible_json(),
-        result.series(),
-        result.erase_counts()
-    )
+    format!("{} {histograms:?} {:?} {:?}", result.to_reproducible_json(), result.series, result.erases)
 }
 
 fn assert_same(scenario: &Scenario) {

@@ -199,8 +199,8 @@ fn check_twin(
     scenario.workload.requests = Requests::Trace(vec![trace.to_str().unwrap().to_owned()]);
     let twin = twin(&scenario, found, restarts, end, &mut NoObserver).unwrap();
     assert_eq!(
-        serde_json::to_string_pretty(twin.metrics()).unwrap(),
-        serde_json::to_string_pretty(result.metrics()).unwrap()
+        serde_json::to_string_pretty(&twin.metrics).unwrap(),
+        serde_json::to_string_pretty(&result.metrics).unwrap()
     );
 }
 
@@ -262,7 +262,7 @@ fn a_host_goes_on_through_power_cuts_of_its_device() {
             assert_eq!(restarts.iter().filter(|restart| restart.armed.is_some()).count(), 1, "in a request");
             assert_eq!(restarts.len(), 9);
             let ended = driven.session.end().unwrap();
-            assert!(ended.result.metrics().count("erases_blocks") > 20, "{scheme:?}: GC has work");
+            assert!(ended.result.metrics.count("erases_blocks") > 20, "{scheme:?}: GC has work");
             check_twin(&scenario, None, &folder.trace(), &restarts, ended.end, &ended.result);
         }
     }
@@ -353,7 +353,7 @@ fn a_session_is_a_disk_and_has_a_twin() {
         }
         driven.check_everything();
         let ended = driven.session.end().unwrap();
-        assert!(ended.result.metrics().count("erases_blocks") > 20, "{scheme:?}: GC has work");
+        assert!(ended.result.metrics.count("erases_blocks") > 20, "{scheme:?}: GC has work");
         check_twin(&scenario, None, &folder.trace(), &[], ended.end, &ended.result);
     }
 }

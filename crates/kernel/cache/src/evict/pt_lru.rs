@@ -7,12 +7,13 @@
 //! clean page in the others, so that hot clean pages do not stay indefinitely. Dirty pages are evicted in LRU
 //! order, but a hot page becomes cold at its turn and moves to the front. Two choices are ours: the default
 //! share (the paper varies it), and an exact share instead of a random draw, so that no seed is needed. O(1)
-//! amortised; 25 bytes per slot.
+//! amortised; 10 bytes per slot.
 
 use super::EvictionPolicy;
+use super::queues::Queues;
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{IdVec, List, Policy, Save, Share};
+use coflash_base::{IdVec, Policy, Save, Share};
 
 coflash_base::config! {
     /// Parameters of `pt-lru`.
@@ -23,12 +24,14 @@ coflash_base::config! {
     }
 }
 
+const COLD_CLEAN: usize = 0;
+const HOT_CLEAN: usize = 1;
+const DIRTY: usize = 2;
+
 /// The PT-LRU policy.
 #[derive(Clone, Save)]
 pub struct PtLru {
-    cold_clean: List<SlotId>,
-    hot_clean: List<SlotId>,
-    dirty: List<SlotId>,
+    queues: Queues<3>,
     hot: IdVec<SlotId, bool>,
     dirty_share: Share,
     /// The balance of dirty evictions, in billionths: at a half or more, the next eviction takes a dirty page.
@@ -38,29 +41,23 @@ pub struct PtLru {
 }
 
 impl PtLru {
+    /// The list that a page belongs to.
     #[inline]
-    fn push(&mut self, slot: SlotId, dirty: bool) {
-        let list = match (dirty, self.hot[slot]) {
-            (true, _) => &mut self.dirty,
-            (false, true) => &mut self.hot_clean,
-            (false, false) => &mut self.cold_clean,
-        };
-        list.push_front(slot);
-    }
-
-    #[inline]
-    fn unlink(&mut self, slot: SlotId) {
-        let mut lists = [&mut self.cold_clean, &mut self.hot_clean, &mut self.dirty].into_iter();
-        lists.find(|list| list.contains(slot)).expect("it is in one of them").remove(slot);
+    fn list_for(&self, slot: SlotId, table: &SlotTable) -> usize {
+        match (table.is_dirty(slot), self.hot[slot]) {
+            (true, _) => DIRTY,
+            (false, true) => HOT_CLEAN,
+            (false, false) => COLD_CLEAN,
+        }
     }
 
     /// The next dirty page to evict.
     fn cold_dirty(&mut self) -> Option<SlotId> {
-        let mut slot = self.dirty.back()?;
+        let mut slot = self.queues.back(DIRTY)?;
         while self.hot[slot] {
             self.hot[slot] = false;
-            self.dirty.move_to_front(slot);
-            slot = self.dirty.back()?;
+            self.queues.move_to(DIRTY, slot);
+            slot = self.queues.back(DIRTY)?;
         }
         Some(slot)
     }
@@ -71,16 +68,13 @@ impl Policy for PtLru {
     const SUMMARY: &'static str =
         "Evicts cold clean pages first, then cold dirty ones more often than hot clean ones.";
     const SOURCE: &'static str = "Cui, Wu, Wang & Duan, IEEE TCE 60(4), 2014";
-    const NEEDS: &'static str = "25 B a slot";
+    const NEEDS: &'static str = "10 B a slot";
 }
 
 impl EvictionPolicy for PtLru {
     fn new(config: &PtLruConfig, shape: CacheShape) -> Self {
-        let list = || List::new(shape.slots);
         Self {
-            cold_clean: list(),
-            hot_clean: list(),
-            dirty: list(),
+            queues: Queues::new(shape.slots),
             hot: IdVec::filled(false, shape.slots as usize),
             dirty_share: config.dirty_share,
             dirty_balance_ppb: 0,
@@ -91,25 +85,23 @@ impl EvictionPolicy for PtLru {
     #[inline]
     fn inserted(&mut self, slot: SlotId, table: &SlotTable) {
         self.hot[slot] = false;
-        self.push(slot, table.is_dirty(slot));
+        self.queues.push(self.list_for(slot, table), slot);
     }
 
     #[inline]
     fn touched(&mut self, slot: SlotId, table: &SlotTable) {
-        self.unlink(slot);
         self.hot[slot] = true;
-        self.push(slot, table.is_dirty(slot));
+        self.queues.move_to(self.list_for(slot, table), slot);
     }
 
     #[inline]
     fn flagged(&mut self, slot: SlotId, table: &SlotTable) {
-        self.unlink(slot);
-        self.push(slot, table.is_dirty(slot));
+        self.queues.move_to(self.list_for(slot, table), slot);
     }
 
     #[inline]
     fn removed(&mut self, slot: SlotId, _: &SlotTable) {
-        self.unlink(slot);
+        self.queues.take(slot);
         if let Some((named, dirty_balance_ppb)) = self.named.take()
             && named == slot
         {
@@ -120,11 +112,12 @@ impl EvictionPolicy for PtLru {
     #[inline]
     fn victim(&mut self, _: &SlotTable) -> Option<SlotId> {
         self.named = None;
-        if let Some(slot) = self.cold_clean.back() {
+        if let Some(slot) = self.queues.back(COLD_CLEAN) {
             return Some(slot);
         }
-        let (Some(clean), Some(_)) = (self.hot_clean.back(), self.dirty.back()) else {
-            return self.hot_clean.back().or_else(|| self.cold_dirty());
+        let hot_clean = self.queues.back(HOT_CLEAN);
+        let (Some(clean), Some(_)) = (hot_clean, self.queues.back(DIRTY)) else {
+            return hot_clean.or_else(|| self.cold_dirty());
         };
         let one = Share::ONE.ppb as i64;
         let balance = self.dirty_balance_ppb + self.dirty_share.ppb as i64;
@@ -134,6 +127,6 @@ impl EvictionPolicy for PtLru {
     }
 
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
-        self.cold_clean.iter().chain(self.hot_clean.iter()).chain(self.dirty.iter()).for_each(show);
+        self.queues.iter().for_each(show);
     }
 }

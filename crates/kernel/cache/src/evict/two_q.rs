@@ -9,10 +9,11 @@
 //! slot, 13 per ghost and 4 per logical page.
 
 use super::EvictionPolicy;
+use super::queues::Queues;
 use crate::ghosts::Ghosts;
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{IdVec, Lists, Lpn, Policy, Save, Share};
+use coflash_base::{Lpn, Policy, Save, Share};
 
 coflash_base::config! {
     /// Parameters of `2q`.
@@ -25,16 +26,14 @@ coflash_base::config! {
     }
 }
 
-const A1_IN: u32 = 0;
-const AM: u32 = 1;
+const A1_IN: usize = 0;
+const AM: usize = 1;
 const A1_OUT: u8 = 0;
 
 /// The 2Q policy.
 #[derive(Clone, Save)]
 pub struct TwoQ {
-    queues: Lists<SlotId>,
-    in_am: IdVec<SlotId, bool>,
-    in_len: u32,
+    queues: Queues<2>,
     in_max: u32,
     out: Ghosts,
     named: Option<SlotId>,
@@ -52,9 +51,7 @@ impl EvictionPolicy for TwoQ {
     fn new(config: &TwoQConfig, shape: CacheShape) -> Self {
         let share = |share: Share| share.part_of(u64::from(shape.slots)) as u32;
         Self {
-            queues: Lists::new(2, shape.slots),
-            in_am: IdVec::filled(false, shape.slots as usize),
-            in_len: 0,
+            queues: Queues::new(shape.slots),
             in_max: share(config.in_share),
             out: Ghosts::new(1, share(config.out_share), shape),
             named: None,
@@ -68,43 +65,33 @@ impl EvictionPolicy for TwoQ {
 
     #[inline]
     fn inserted(&mut self, slot: SlotId, table: &SlotTable) {
-        self.in_am[slot] = self.out.arrived(table.page_of(slot)).is_some();
-        if self.in_am[slot] {
-            self.queues.push_front(AM, slot);
-        } else {
-            self.queues.push_front(A1_IN, slot);
-            self.in_len += 1;
-        }
+        let returns = self.out.arrived(table.page_of(slot)).is_some();
+        self.queues.push(if returns { AM } else { A1_IN }, slot);
     }
 
     #[inline]
     fn touched(&mut self, slot: SlotId, _: &SlotTable) {
-        if self.in_am[slot] {
-            self.queues.remove(slot);
-            self.queues.push_front(AM, slot);
+        if self.queues.queue_of(slot) == AM {
+            self.queues.move_to(AM, slot);
         }
     }
 
     #[inline]
     fn removed(&mut self, slot: SlotId, table: &SlotTable) {
-        self.queues.remove(slot);
         let is_evicted = self.named.take() == Some(slot);
-        if !self.in_am[slot] {
-            self.in_len -= 1;
-            if is_evicted {
-                self.out.remember_latest(A1_OUT, table.page_of(slot));
-            }
+        if self.queues.take(slot) == A1_IN && is_evicted {
+            self.out.remember_latest(A1_OUT, table.page_of(slot));
         }
     }
 
     #[inline]
     fn victim(&mut self, _: &SlotTable) -> Option<SlotId> {
         let (oldest, coldest) = (self.queues.back(A1_IN), self.queues.back(AM));
-        self.named = if self.in_len > self.in_max { oldest } else { coldest.or(oldest) };
+        self.named = if self.queues.len(A1_IN) > self.in_max { oldest } else { coldest.or(oldest) };
         self.named
     }
 
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
-        self.queues.iter(A1_IN).chain(self.queues.iter(AM)).for_each(show);
+        self.queues.iter().for_each(show);
     }
 }

@@ -59,7 +59,7 @@ impl<M: SimulatedMedia> Engine<M> {
         level.report(&mut report);
         self.media.timeline().report(&mut report);
         if let Some(restarts) = &self.restarts {
-            report.add(restarts.counters());
+            report.add(&restarts.counters);
         }
         report
     }
@@ -68,7 +68,7 @@ impl<M: SimulatedMedia> Engine<M> {
     #[must_use]
     pub fn so_far(&self, level: &impl Level<M>) -> SoFar {
         let mut report = self.report(level);
-        add_amplification(&mut report, self.address.page_bytes());
+        add_amplification(&mut report, self.address.page_bytes);
         let (amplification, response) = (report.get::<Amplification>(), self.meters.all());
         SoFar {
             simulated_ns: self.meters.last_answer.ns,
@@ -105,7 +105,7 @@ impl<M: SimulatedMedia> Engine<M> {
             requests: all.count(),
         };
         let series = meters.series.clone().finish(&report);
-        add_amplification(&mut report, self.address.page_bytes());
+        add_amplification(&mut report, self.address.page_bytes);
         let (load, fall) = load(scenario, mode, meters.series.windows(), end, &report);
         let (read, write) = (meters.read.clone(), meters.write.clone());
         report.add(&AllResponses::from(&all));

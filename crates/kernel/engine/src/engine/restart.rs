@@ -18,7 +18,7 @@ pub(super) struct Restarts {
     shutdown: Shutdown,
     /// Whether a sudden restart loses the controller's write buffer.
     loses_buffer: bool,
-    counters: RestartCounters,
+    pub(super) counters: RestartCounters,
 }
 
 impl Restarts {
@@ -38,10 +38,6 @@ impl Restarts {
     #[inline(always)]
     pub(super) fn next_until(&mut self, until: Time) -> Option<Time> {
         if self.due.front().is_some_and(|at| *at <= until) { self.due.pop_front() } else { None }
-    }
-
-    pub(super) fn counters(&self) -> &RestartCounters {
-        &self.counters
     }
 }
 

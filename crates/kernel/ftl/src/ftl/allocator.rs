@@ -128,7 +128,7 @@ impl Allocator {
         let in_order = wear_levelling == WearLevelling::Off;
         let space = |pool| Space {
             free: FreeList::new(dims.blocks_of(pool).map(|block| (block, 0)), in_order),
-            actives: IdVec::filled(Active::default(), dims.groups.count() as usize),
+            actives: IdVec::filled(Active::default(), dims.groups.count as usize),
             valid_pages: 0,
         };
         Self {

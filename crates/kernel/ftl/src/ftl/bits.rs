@@ -8,7 +8,7 @@ use coflash_media::{BlockId, Geometry, Ppn};
 #[derive(Clone, Debug, Save)]
 pub(super) struct PageBits {
     words: Vec<u64>,
-    words_per_block: usize,
+    pub(super) words_per_block: usize,
     /// The bits at the end of each block that belong to no page: each block begins with a word.
     spare_bits: usize,
 }
@@ -89,10 +89,6 @@ impl PageBits {
     pub(super) fn first(&self, block: BlockId) -> Option<u32> {
         let word = (0..self.words_per_block).find(|&word| self.word(block, word) != 0)?;
         Some(word as u32 * 64 + self.word(block, word).trailing_zeros())
-    }
-
-    pub(super) fn words_per_block(&self) -> usize {
-        self.words_per_block
     }
 
     pub(super) fn clear_block(&mut self, block: BlockId) {

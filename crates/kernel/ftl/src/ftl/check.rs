@@ -18,7 +18,7 @@ impl Ftl {
             assert_eq!(self.pages.owner[page], Some(lpn), "{page:?} belongs to the page mapped to it");
             assert!(self.pages.valid.get(block, page), "{page:?} is mapped and so valid");
             assert_ne!(self.blocks[block].state, State::Free, "{page:?} is mapped in an erased block");
-            let newer = self.pages.is_newer_in_host(lpn);
+            let newer = self.pages.newer_in_host.contains(lpn);
             assert_eq!(self.pages.marks(block, page).host, newer, "{lpn:?}: newer in the host");
         }
         self.assert_superseded();
@@ -37,7 +37,7 @@ impl Ftl {
         let known = &self.blocks[block];
         assert_eq!(known.valid, self.pages.valid.count(block), "{block:?}: valid pages");
         let mut found = 0;
-        for word in 0..self.pages.valid.words_per_block() {
+        for word in 0..self.pages.valid.words_per_block {
             let either = self.pages.marked_word(block, word);
             let valid = self.pages.valid.word(block, word);
             assert_eq!(either & !valid, 0, "{block:?}: a marked page is valid");
@@ -53,7 +53,7 @@ impl Ftl {
             assert!(is_first || is_marked, "{page:?}: a page with an age class is marked");
         }
         if known.state == State::Sealed {
-            assert_eq!(known.cost, known.cost_on(self.collector.scale(), || aged), "{block:?}: cost");
+            assert_eq!(known.cost, known.cost_on(&self.collector.scale, || aged), "{block:?}: cost");
         }
         let is_queued = known.is_full() && self.placer.is_queued(block);
         assert_eq!(known.state == State::Queued, is_queued, "{block:?}: in a queue of the placement policy");

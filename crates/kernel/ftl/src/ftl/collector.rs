@@ -43,9 +43,11 @@ pub(super) struct Collector {
     pools: IdVec<PoolId, Pool>,
     /// The pool of each die at which the search for the next victim begins.
     next_clean: IdVec<DieId, u32>,
-    weights: Weights,
+    /// The cost weights of marked pages.
+    pub(super) weights: Weights,
     weight_max: Weight,
-    scale: Scale,
+    /// The unit of costs.
+    pub(super) scale: Scale,
 }
 
 impl Collector {
@@ -80,17 +82,6 @@ impl Collector {
             weight_max: requirements.weight_max,
             scale: Scale::new(unit, Weights::all(Weight::FULL), dims.data_pages_per_block),
         }
-    }
-
-    /// The unit of costs.
-    #[inline(always)]
-    pub(super) fn scale(&self) -> &Scale {
-        &self.scale
-    }
-
-    /// The cost weights of marked pages.
-    pub(super) fn weights(&self) -> Weights {
-        self.weights
     }
 
     /// Set the cost weights of marked pages, without updating the costs of blocks.

@@ -280,7 +280,7 @@ impl Ftl {
             && !self.placer.has_policy()
             && io.hook.copies_unmarked(self.blocks[block].valid - marked);
         let drops_before = self.counters.gc_drops_pages;
-        for word in 0..self.pages.valid.words_per_block() {
+        for word in 0..self.pages.valid.words_per_block {
             let first = self.geometry.page(block, word as u32 * 64);
             let mut rest = self.pages.valid.word(block, word);
             let mut asked = match (in_runs, marked) {
@@ -466,7 +466,7 @@ impl Ftl {
         let device = marks.device && source == CopySource::Flash;
         let left = if decision == Decision::CopyUnmarked { Marks::NONE } else { Marks { device, ..marks } };
         let age = self.pages.ages.get(victim, from);
-        self.put(lpn, to, pool, Marks { host: self.pages.is_newer_in_host(lpn), ..left });
+        self.put(lpn, to, pool, Marks { host: self.pages.newer_in_host.contains(lpn), ..left });
         if left.device && age != AgeClass::FIRST {
             self.set_age(to.page, age);
         }
@@ -511,7 +511,7 @@ impl Ftl {
 
     /// Set the cost weights of marked pages and re-bucket all blocks.
     pub fn reweigh(&mut self, weights: Weights) {
-        if weights == self.collector.weights() {
+        if weights == self.collector.weights {
             return;
         }
         self.collector.set_weights(weights, &self.dims);

@@ -17,7 +17,7 @@ impl Ftl {
     #[inline]
     pub fn set_mark(&mut self, lpn: Lpn, memory: Memory, marked: bool) {
         if memory != Memory::Device {
-            self.pages.set_newer_in_host(lpn, marked);
+            self.pages.newer_in_host.set(lpn, marked);
         }
         let Some(page) = self.pages.map.get(lpn) else { return };
         let block = self.dims.block_of(page);

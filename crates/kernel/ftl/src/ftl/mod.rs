@@ -188,7 +188,7 @@ impl Ftl {
     /// Whether the placement policy takes the hints of writes.
     #[must_use]
     pub fn takes_hints(&self) -> bool {
-        self.placer.takes_hints()
+        self.placer.takes_hints
     }
 
     /// Give all future writes to an oracle among the placement policies.
@@ -345,9 +345,9 @@ impl Ftl {
             old.into_iter().for_each(|old| self.validate_page(old));
         }
         let done = programmed?;
-        let host = cause != Cause::Host && self.pages.is_newer_in_host(lpn);
+        let host = cause != Cause::Host && self.pages.newer_in_host.contains(lpn);
         if cause == Cause::Host {
-            self.pages.set_newer_in_host(lpn, false);
+            self.pages.newer_in_host.set(lpn, false);
         }
         if old.is_none() {
             self.settle_superseded(lpn);
@@ -394,7 +394,7 @@ impl Ftl {
     pub fn invalidate(&mut self, lpn: Lpn) {
         self.settle_superseded(lpn);
         self.placer.trimmed(lpn);
-        self.pages.set_newer_in_host(lpn, false);
+        self.pages.newer_in_host.set(lpn, false);
         let page = self.pages.map.get(lpn);
         self.pages.map.clear(lpn);
         if let Some(page) = page {
@@ -517,7 +517,7 @@ impl Ftl {
         if known.marked > 0 && self.pages.take_marks(block, page).any() {
             known.marked -= 1;
         }
-        let change = known.recount(self.collector.scale(), || self.pages.ages.by_class(block));
+        let change = known.recount(&self.collector.scale, || self.pages.ages.by_class(block));
         let pool = self.dims.pool_of(block);
         self.allocator.remove_valid(pool, 1);
         if let Some((old, new)) = change {
@@ -528,7 +528,7 @@ impl Ftl {
     /// Update the cost of a candidate after its counts have changed.
     #[inline(always)]
     fn recount(&mut self, pool: PoolId, block: BlockId) {
-        let change = self.blocks[block].recount(self.collector.scale(), || self.pages.ages.by_class(block));
+        let change = self.blocks[block].recount(&self.collector.scale, || self.pages.ages.by_class(block));
         if let Some((old, new)) = change {
             self.collector.cost_changed(pool, block, old, new, &self.dims);
         }
@@ -561,7 +561,7 @@ impl Ftl {
             return;
         }
         known.state = State::Sealed;
-        known.cost = known.cost_on(self.collector.scale(), || self.pages.ages.by_class(block));
+        known.cost = known.cost_on(&self.collector.scale, || self.pages.ages.by_class(block));
         self.collector.add(pool, block, known.cost, &self.dims);
     }
 }

@@ -5,7 +5,7 @@ use super::bits::PageBits;
 use super::map::Map;
 use crate::marks::Marks;
 use crate::weight::AgeClass;
-use coflash_base::{IdVec, Index, Lpn, Save};
+use coflash_base::{IdSet, IdVec, Index, Lpn, Save};
 use coflash_media::{BlockId, Geometry, Memory, Ppn, Run};
 
 /// The map of logical pages, and the states of physical pages. Counts are kept elsewhere.
@@ -19,7 +19,7 @@ pub(super) struct Pages {
     marked_host: PageBits,
     /// A bit for each logical page, mapped or not: the host's memory holds newer data. Empty unless this is
     /// tracked.
-    newer_in_host: Vec<u64>,
+    pub(super) newer_in_host: IdSet<Lpn>,
     pub(super) ages: AgeClasses,
 }
 
@@ -31,7 +31,7 @@ impl Pages {
             valid: PageBits::new(geometry),
             marked_device: PageBits::new(geometry),
             marked_host: PageBits::none(),
-            newer_in_host: Vec::new(),
+            newer_in_host: IdSet::new(0),
             ages: AgeClasses::new(geometry, age_classes),
         }
     }
@@ -68,25 +68,7 @@ impl Pages {
     /// Allocate marks for the host's memory: one more bit per physical page, and one per logical page.
     pub(super) fn track_host(&mut self, geometry: &Geometry) {
         self.marked_host = PageBits::new(geometry);
-        self.newer_in_host = vec![0; self.map.len().div_ceil(64)];
-    }
-
-    /// Whether the host's memory holds newer data of a logical page; false if this is not tracked.
-    #[inline(always)]
-    pub(super) fn is_newer_in_host(&self, lpn: Lpn) -> bool {
-        self.newer_in_host.get(lpn.index() / 64).is_some_and(|word| word >> (lpn.index() % 64) & 1 == 1)
-    }
-
-    #[inline(always)]
-    pub(super) fn set_newer_in_host(&mut self, lpn: Lpn, newer: bool) {
-        if let Some(word) = self.newer_in_host.get_mut(lpn.index() / 64) {
-            *word = *word & !(1 << (lpn.index() % 64)) | u64::from(newer) << (lpn.index() % 64);
-        }
-    }
-
-    /// Clear all marks of the host's memory: it is empty.
-    pub(super) fn forget_host(&mut self) {
-        self.newer_in_host.fill(0);
+        self.newer_in_host = IdSet::new(self.map.len());
     }
 
     /// The marks of a page.

@@ -29,7 +29,8 @@ pub(super) struct Placer {
     counts: IdVec<Class, PlacementClass>,
     page_bytes: u64,
     block_bytes: u64,
-    takes_hints: bool,
+    /// Whether the policy takes the hints of writes.
+    pub(super) takes_hints: bool,
     follows_blocks: bool,
     pages: u32,
     /// The last copies of pages without a valid one.
@@ -96,11 +97,6 @@ impl Placer {
         self.classes > 0
     }
 
-    /// Whether the policy takes the hints of writes.
-    pub(super) fn takes_hints(&self) -> bool {
-        self.takes_hints
-    }
-
     /// Give all future writes to an oracle.
     pub(super) fn foresee(&mut self, future: Future) {
         self.policy.foresee(future, self.now);
@@ -161,7 +157,7 @@ impl Placer {
                     Some(index)
                 })
             };
-            let mut valid = (0..pages.valid.words_per_block())
+            let mut valid = (0..pages.valid.words_per_block)
                 .flat_map(|word| in_word(word, pages.valid.word(block, word)))
                 .filter_map(|index| pages.owner[geometry.page(block, index)]);
             self.policy.sealed(block, &mut valid);

@@ -47,7 +47,7 @@ impl Ftl {
                 pages: self.slc_cache.pages_of(id).unwrap_or(self.dims.data_pages_per_block),
                 valid: block.valid,
                 removable: block.marked,
-                cost: f64::from(block.cost) / f64::from(self.collector.scale().valid),
+                cost: f64::from(block.cost) / f64::from(self.collector.scale.valid),
                 age: self.sequence - history.sealed_at,
                 erases: history.erases,
             }

@@ -99,7 +99,7 @@ impl Ftl {
                 return Err(format!("page {page} holds logical page {lpn}; there are {logical_pages}"));
             }
             let index = page.get() % self.geometry.pages_per_block;
-            let slc_pages = self.slc_cache.pages_per_block();
+            let slc_pages = self.slc_cache.pages_per_block;
             if oob.is_some_and(|oob| oob.mode == Mode::Slc) && index >= slc_pages {
                 let page = page.get();
                 return Err(format!(

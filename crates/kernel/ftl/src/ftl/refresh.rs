@@ -15,7 +15,7 @@ use crate::block::State;
 use crate::hook::GcHook;
 use crate::refresh_config::RefreshConfig;
 use crate::stream::WriteStream;
-use coflash_base::{Duration, Index, Save, Time};
+use coflash_base::{Duration, IdSet, Save, Time};
 use coflash_media::{BlockId, Cause, Media, Ppn};
 use std::collections::VecDeque;
 
@@ -58,8 +58,8 @@ impl Queue {
 /// The state of refresh.
 #[derive(Clone, Debug, Save)]
 pub(super) struct Refresh {
-    /// A bit per block: whether a page in it was programmed fast.
-    fast: Vec<u64>,
+    /// The blocks in which a page was programmed fast.
+    fast: IdSet<BlockId>,
     fast_queue: Queue,
     queue: Queue,
     /// Whether there may be refreshes: data fades, or fast blocks were found after a restart.
@@ -76,7 +76,7 @@ pub(super) struct Refresh {
 impl Refresh {
     pub(super) fn new(config: &RefreshConfig, blocks: u32) -> Self {
         Self {
-            fast: vec![0; blocks.div_ceil(64) as usize],
+            fast: IdSet::new(blocks as usize),
             fast_queue: Queue::new(config.fast_retention, config.power_off),
             queue: Queue::new(config.retention, config.power_off),
             ages: config.fast_retention.is_some() || config.retention.is_some(),
@@ -87,18 +87,9 @@ impl Refresh {
         }
     }
 
-    fn place(block: BlockId) -> (usize, u64) {
-        (block.index() / 64, 1 << (block.index() % 64))
-    }
-
-    pub(super) fn is_fast(&self, block: BlockId) -> bool {
-        let (word, bit) = Self::place(block);
-        self.fast[word] & bit != 0
-    }
-
     /// Count a block that GC has chosen, with its valid pages.
     pub(super) fn chosen(&mut self, block: BlockId, valid: u32) {
-        if self.is_fast(block) {
+        if self.fast.contains(block) {
             self.counters.victims_blocks += 1;
             self.counters.victims_valid_pages += u64::from(valid);
         }
@@ -106,8 +97,7 @@ impl Refresh {
 
     #[inline(always)]
     pub(super) fn erased(&mut self, block: BlockId) {
-        let (word, bit) = Self::place(block);
-        self.fast[word] &= !bit;
+        self.fast.set(block, false);
     }
 
     /// Add a new block with its erase count.
@@ -122,9 +112,8 @@ impl Refresh {
 
     /// Note that a page of a block was programmed fast.
     fn programmed_fast(&mut self, block: BlockId, erases: u32) {
-        let (word, bit) = Self::place(block);
-        if self.fast[word] & bit == 0 {
-            self.fast[word] |= bit;
+        if !self.fast.contains(block) {
+            self.fast.set(block, true);
             if let (Some(after), Some(now)) = (self.fast_queue.after, self.now) {
                 let due = now + after;
                 self.fast_queue.entries.push_back(Entry { block, erases, due });
@@ -135,8 +124,7 @@ impl Refresh {
 
     /// Add a block with fast data found after a restart, with its erase count: it is due at once.
     pub(super) fn found_fast(&mut self, block: BlockId, erases: u32) {
-        let (word, bit) = Self::place(block);
-        self.fast[word] |= bit;
+        self.fast.set(block, true);
         self.fast_queue.entries.push_back(Entry { block, erases, due: Time::ZERO });
         self.next_due = Time::ZERO;
         self.ages = true;
@@ -191,14 +179,14 @@ impl Ftl {
     /// A flash operation failed.
     pub fn restart<M: Media, H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         self.refresh.fast_queue.entries.clear();
-        self.pages.forget_host();
+        self.pages.newer_in_host.clear();
         for block in self.blocks.ids() {
             if self.blocks[block].marked > 0 {
                 self.pages.clear_marks(block);
                 self.blocks[block].marked = 0;
                 self.recount(self.dims.pool_of(block), block);
             }
-            if self.refresh.is_fast(block) {
+            if self.refresh.fast.contains(block) {
                 self.refresh.found_fast(block, self.histories[block].erases);
             }
         }
@@ -223,7 +211,7 @@ impl Ftl {
     /// Whether a block holds fast data.
     #[must_use]
     pub fn is_fast(&self, block: BlockId) -> bool {
-        self.refresh.is_fast(block)
+        self.refresh.fast.contains(block)
     }
 
     /// Note that a page was programmed fast.

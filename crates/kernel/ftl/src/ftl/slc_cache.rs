@@ -31,7 +31,7 @@ coflash_base::measures! {
 #[derive(Clone, Save)]
 pub(super) struct SlcCache {
     /// The number of pages of an SLC block; 0 without a cache.
-    pages_per_block: u32,
+    pub(super) pages_per_block: u32,
     blocks_max: u32,
     /// The number of free blocks of a pool above which blocks are opened as SLC.
     free_min: u32,
@@ -90,11 +90,6 @@ impl SlcCache {
             in_pool: IdVec::filled(0, pools as usize),
             counters: SlcCounters::default(),
         })
-    }
-
-    /// The number of pages of an SLC block; 0 without a cache.
-    pub(super) fn pages_per_block(&self) -> u32 {
-        self.pages_per_block
     }
 
     /// Note that a block was found to be SLC, after a restart.

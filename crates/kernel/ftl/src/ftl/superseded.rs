@@ -34,7 +34,7 @@ impl Ftl {
 
     /// Forget the superseded pages of an erased block.
     pub(super) fn forget_superseded(&mut self, block: BlockId) {
-        for word in 0..self.early.words_per_block() {
+        for word in 0..self.early.words_per_block {
             let mut rest = self.early.word(block, word);
             while rest != 0 {
                 let page = self.geometry.page(block, word as u32 * 64 + rest.trailing_zeros());

@@ -10,7 +10,8 @@ const BLOCKS: u64 = 16;
 /// written. It is updated once per 16 blocks.
 #[derive(Clone, Save)]
 pub(super) struct Life {
-    mean: u64,
+    /// The mean; the greatest number until there are 16 blocks.
+    pub(super) mean: u64,
     /// The number of blocks cleaned since the last update, and the sum of their lives.
     blocks: u64,
     sum: u64,
@@ -23,11 +24,6 @@ impl Default for Life {
 }
 
 impl Life {
-    /// The mean; the greatest number until there are 16 blocks.
-    pub(super) fn mean(&self) -> u64 {
-        self.mean
-    }
-
     /// Learn from a victim.
     pub(super) fn cleaned(&mut self, block: Cleaned) {
         if block.class.get() != 0 {

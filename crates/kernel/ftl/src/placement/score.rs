@@ -37,7 +37,7 @@ const FEATURES: [(&str, Feature); 9] = [
     ("writes", |page, known| f64::from(known.writes[page.lpn])),
     ("copies", |page, known| f64::from(known.copies[page.lpn])),
     ("class", |page, _| page.from.map_or(-1.0, |class| f64::from(class.get()))),
-    ("life", |_, known| if known.life.mean() == u64::MAX { f64::INFINITY } else { known.life.mean() as f64 }),
+    ("life", |_, known| if known.life.mean == u64::MAX { f64::INFINITY } else { known.life.mean as f64 }),
 ];
 
 /// The features of a page.

@@ -56,7 +56,7 @@ impl PlacementPolicy for SepBit {
     }
 
     fn user_write(&mut self, page: UserWrite) -> Class {
-        let is_short = page.replaces.is_some() && self.written.age(page.lpn, page.now) < self.life.mean();
+        let is_short = page.replaces.is_some() && self.written.age(page.lpn, page.now) < self.life.mean;
         self.written.set(page.lpn, page.now);
         Class::new(u32::from(!is_short))
     }
@@ -66,7 +66,7 @@ impl PlacementPolicy for SepBit {
             return Class::new(2);
         }
         let age = self.written.age(page.lpn, page.now);
-        let mut bound = self.life.mean().saturating_mul(AGE_FACTOR);
+        let mut bound = self.life.mean.saturating_mul(AGE_FACTOR);
         let mut class = 3;
         while class + 1 < self.classes && age >= bound {
             bound = bound.saturating_mul(AGE_FACTOR);

@@ -51,7 +51,7 @@ impl VictimPolicy for DChoices {
     }
 
     fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock> {
-        let members = self.sealed.members();
+        let members = &self.sealed.members;
         if members.is_empty() {
             return None;
         }

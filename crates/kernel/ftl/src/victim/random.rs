@@ -36,7 +36,7 @@ impl VictimPolicy for Random {
     }
 
     fn pick(&mut self, _: Candidates<'_>) -> Option<LocalBlock> {
-        let members = self.sealed.members();
+        let members = &self.sealed.members;
         (!members.is_empty()).then(|| members[self.draws.random_range(0..members.len() as u32) as usize])
     }
 }

@@ -6,7 +6,7 @@ use coflash_base::{IdVec, Save};
 /// An unordered set of candidates. Draw, insertion and removal take constant time.
 #[derive(Clone, Debug, Save)]
 pub(super) struct SealedSet {
-    members: Vec<LocalBlock>,
+    pub(super) members: Vec<LocalBlock>,
     position: IdVec<LocalBlock, u32>,
 }
 
@@ -29,9 +29,5 @@ impl SealedSet {
         if let Some(&moved) = self.members.get(at as usize) {
             self.position[moved] = at;
         }
-    }
-
-    pub(super) fn members(&self) -> &[LocalBlock] {
-        &self.members
     }
 }

@@ -3,6 +3,7 @@
 use super::{Tier, TierAtWork};
 use crate::media::TierMedia;
 use crate::page_replacer::{Eviction, EvictionId};
+use crate::store::Store;
 use coflash_base::Lpn;
 use coflash_cache::SlotId;
 use coflash_ftl::{GcHook, PageRead};
@@ -80,9 +81,9 @@ impl<M: TierMedia, H: GcHook> TierAtWork<'_, M, H> {
         for slot in slots {
             let page = self.tier.replacer.cache.page_of(slot);
             let start = self.start;
-            let (_, mut store) = self.store();
+            let (_, Store { ftl, mut io }) = self.store();
             let flash = PageRead { lpn: Lpn::new(slot.get()), to: Place::Merged, cause: Cause::Destage };
-            let mut read = store.read(flash, start)?.expect("a dirty page is in flash");
+            let mut read = ftl.read(flash, start, &mut io)?.expect("a dirty page is in flash");
             self.media.to_disk(job, page, Place::Merged);
             if let Some(&(older, _)) = self.tier.above.leaving.get(&page) {
                 read = self.jobs.after(older, read, self.media);

@@ -1,6 +1,6 @@
 //! Fetches: pending disk reads of pages to be cached.
 
-use super::{Tier, TierAtWork};
+use super::TierAtWork;
 use crate::media::TierMedia;
 use coflash_base::{Lpn, Save};
 use coflash_ftl::{GcHook, WriteStream};
@@ -19,7 +19,9 @@ pub(crate) struct Fetches {
 }
 
 impl Fetches {
-    fn begin(&mut self, job: u32, first: Lpn, pages: u32) {
+    /// Begin a fetch of pages from `first` on, at most [`FETCH_PAGES`].
+    pub(crate) fn begin(&mut self, job: u32, first: Lpn, pages: u32) {
+        debug_assert!((1..=FETCH_PAGES).contains(&pages), "a fetch of {pages} pages");
         self.wanted.insert((first, job), places(0, pages));
     }
 
@@ -73,19 +75,6 @@ fn places(from: u32, to: u32) -> u64 {
     below(to) & !below(from)
 }
 
-impl Tier {
-    /// Begin a fetch of pages from `first` on, at most [`FETCH_PAGES`].
-    pub(crate) fn fetch(&mut self, job: u32, first: Lpn, pages: u32) {
-        debug_assert!((1..=FETCH_PAGES).contains(&pages), "a fetch of {pages} pages");
-        self.fetches.begin(job, first, pages);
-    }
-
-    /// Whether the pages read by the request are cached. They are not if it bypasses the cache.
-    pub(crate) fn fetches(&self) -> bool {
-        !self.bypass
-    }
-}
-
 impl<M: TierMedia, H: GcHook> TierAtWork<'_, M, H> {
     /// End a fetch: puts the pages still to be cached into the read cache.
     pub(crate) fn fetched(&mut self, job: u32, first: Lpn) -> Result<(), M::Error> {
@@ -100,7 +89,7 @@ impl<M: TierMedia, H: GcHook> TierAtWork<'_, M, H> {
     }
 
     fn fill(&mut self, job: u32, page: Lpn) -> Result<(), M::Error> {
-        if self.tier.resizer.limits().read_pages == 0 {
+        if self.tier.resizer.limits.read_pages == 0 {
             return Ok(());
         }
         // Make room before the insertion: some policies evict the newest page first if all others were used

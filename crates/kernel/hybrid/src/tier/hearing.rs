@@ -1,12 +1,11 @@
 //! The tier hears what the levels above hold, and answers them. See `above.rs`.
 
 use super::Tier;
-use crate::bits::Bits;
-use coflash_base::Lpn;
+use coflash_base::{IdSet, Lpn};
 use coflash_cache::{Cache, SlotId};
-use coflash_ftl::{AgeClass, Marks, PageWrite};
+use coflash_ftl::{AgeClass, Marks};
 use coflash_level::Message;
-use coflash_media::{Cause, Memory};
+use coflash_media::Memory;
 
 fn in_flash(slot: SlotId) -> Lpn {
     Lpn::new(slot.get())
@@ -49,7 +48,7 @@ impl Tier {
             return;
         }
         let pages = self.above.pages;
-        let [host, device] = self.above.marks.get_or_insert_with(|| [Bits::new(pages), Bits::new(pages)]);
+        let [host, device] = self.above.marks.get_or_insert_with(|| [IdSet::new(pages), IdSet::new(pages)]);
         let bits = if memory == Memory::Device { device } else { host };
         bits.set(page, marked);
         if let Some(slot) = self.cache().lookup(page) {
@@ -88,11 +87,6 @@ impl Tier {
         if let Some((_, is_newest)) = self.above.leaving.get_mut(&page) {
             *is_newest = false;
         }
-    }
-
-    /// Whether a write is one of the host, and not what leaves a cache above.
-    pub(crate) fn is_of_host(page: &PageWrite) -> bool {
-        page.cause == Cause::Host
     }
 
     /// A page has got a slot, and will be programmed.

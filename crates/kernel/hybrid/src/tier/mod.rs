@@ -26,7 +26,7 @@ pub(crate) use fetching::FETCH_PAGES;
 use crate::above::Above;
 use crate::config::{HybridConfig, PartialWrites};
 use crate::costmodel::Costs;
-use crate::counters::{MappingCounters, TierCounters};
+use crate::counters::TierCounters;
 use crate::jobs::Jobs;
 use crate::mapping_manager::{JournalLayout, MappingManager};
 use crate::media::TierMedia;
@@ -36,12 +36,12 @@ use crate::partition_resizer::{Limits, PartitionResizer};
 use crate::recency::Recency;
 use crate::scheme::Scheme;
 use crate::sequential_detector::SequentialDetector;
-use crate::store::{CleanPages, Store};
+use crate::store::{CleanPages, Store, Tiers};
 use crate::workload_tracker::WorkloadTracker;
 use crate::write_policy::WritePolicy;
 use coflash_base::{Ahead, Bytes, Index, Lpn, Misfit, Save, Time};
 use coflash_cache::{Cache, PolicyPair, SlotId};
-use coflash_ftl::{Coverage, Ftl, GcHook, PageRead, PageWrite, WriteStream};
+use coflash_ftl::{Coverage, Ftl, GcHook, Io, PageRead, PageWrite, WriteStream};
 use coflash_media::disk::DiskConfig;
 use coflash_media::{Cause, DieId, Geometry, Media, Place};
 use fetching::Fetches;
@@ -83,9 +83,9 @@ pub(crate) struct Tier {
     detector: SequentialDetector,
     #[save(each)]
     tracker: Option<WorkloadTracker>,
-    meter: Meter,
-    resizer: PartitionResizer,
-    mapping: MappingManager,
+    pub(crate) meter: Meter,
+    pub(crate) resizer: PartitionResizer,
+    pub(crate) mapping: MappingManager,
     scheme: Scheme,
     /// The decision about clean pages of GC's victims.
     clean: CleanPages,
@@ -94,19 +94,20 @@ pub(crate) struct Tier {
     costs_of_disk: Costs,
     partial_writes: PartialWrites,
     writes_through: bool,
-    flash_pages: u32,
+    /// The number of flash pages that may hold data: S_F.
+    pub(crate) flash_pages: u32,
     slots: u32,
     step: f64,
     pub(crate) fetches: Fetches,
-    /// Whether the current request bypasses the cache.
+    /// Whether the current request bypasses the cache: what it reads is not fetched.
     pub(crate) bypass: bool,
     /// Whether the period ended with this request.
-    period_ends: bool,
+    pub(crate) period_ends: bool,
     trimmed: Vec<Lpn>,
     /// What the levels above hold.
     pub(crate) above: Above,
-    /// The group being destaged to shrink the write cache.
-    shrinking_group: Option<EvictionId>,
+    /// The group being destaged only to shrink the write cache: it yields to other transfers.
+    pub(crate) shrinking_group: Option<EvictionId>,
     pub(crate) counters: TierCounters,
 }
 
@@ -135,14 +136,7 @@ impl Tier {
         let kept = 1.0 - config.decay.as_f64();
         let tracks = scheme.divides();
         let unit_pages = config.sequential_unit.count.div_ceil(page_bytes);
-        let mut replacer = PageReplacer::new(
-            &config.policy,
-            orders,
-            layout.slots,
-            disk_pages as usize,
-            config.destage_pages,
-            config.write_policy,
-        );
+        let mut replacer = PageReplacer::new(config, orders, layout.slots, disk_pages as usize);
         let asks = clean.dropped_from.is_some_and(|share| share > 0.0);
         replacer.recency = asks.then(|| Recency::new(layout.slots));
         Ok(Self {
@@ -155,13 +149,7 @@ impl Tier {
                 let (segments, segment_pages) = (segments as u32, segment_pages as u32);
                 WorkloadTracker::new(&config.policy, segments, segment_pages, step, disk_pages as usize, kept)
             }),
-            resizer: PartitionResizer::new(
-                Limits::new(partition, flash_pages, layout.slots),
-                config.period_requests,
-                config.resize_pages,
-                config.resizing,
-                config.destage_pages,
-            ),
+            resizer: PartitionResizer::new(Limits::new(partition, flash_pages, layout.slots), config),
             meter: Meter::new(&costs, geometry.dies(), config.destaging),
             writes_through: config.write_policy == WritePolicy::WriteThrough,
             mapping: MappingManager::new(layout, disk_pages as usize),
@@ -233,16 +221,6 @@ impl Tier {
         &self.replacer.cache
     }
 
-    /// The counters of its own mapping.
-    pub(crate) fn mapping_counters(&self) -> &MappingCounters {
-        self.mapping.counters()
-    }
-
-    /// The number of flash pages that may hold data: S_F.
-    pub(crate) fn flash_pages(&self) -> u32 {
-        self.flash_pages
-    }
-
     /// The heap memory of the workload tracker in bytes.
     pub(crate) fn tracker_bytes(&self) -> usize {
         self.tracker.as_ref().map_or(0, Save::heap_bytes)
@@ -280,21 +258,20 @@ impl<M: TierMedia, H: GcHook> TierAtWork<'_, M, H> {
     #[inline(always)]
     fn store(&mut self) -> (&mut MappingManager, Store<'_, M, H>) {
         let Tier { ftl, replacer, above, clean, mapping, .. } = &mut *self.tier;
-        let Self { media, hook, start, .. } = self;
-        (mapping, Store { replacer, above, ftl, clean: *clean, hook, media, start: *start })
+        let hook = Tiers { replacer, above, clean: *clean, hook: &mut *self.hook };
+        (mapping, Store { ftl, io: Io { media: &mut *self.media, hook, start: self.start } })
     }
 
     /// Do one step of background work on a die that is idle at `io.start`. Returns false if there is none.
     pub(crate) fn work_idle(&mut self, die: DieId) -> Result<bool, M::Error> {
-        self.store().1.work_idle(die)
+        let (_, Store { ftl, mut io }) = self.store();
+        ftl.work_idle(die, &mut io)
     }
 
     /// Let time pass for flash: data of fast programs is refreshed.
     pub(crate) fn pass_time(&mut self, now: Time) -> Result<(), M::Error> {
-        if self.tier.ftl.refreshes() {
-            self.store().1.pass_time(now)?;
-        }
-        Ok(())
+        let (_, Store { ftl, mut io }) = self.store();
+        if ftl.refreshes() { ftl.pass_time(now, &mut io) } else { Ok(()) }
     }
 
     /// End a request: begin the evictions that it and the current limits require.
@@ -359,8 +336,8 @@ impl<M: TierMedia, H: GcHook> TierAtWork<'_, M, H> {
         after: M::When,
     ) -> Result<Option<M::When>, M::Error> {
         self.tier.above.wanted = matches!(page.to, Place::Slot(_)).then_some(page.lpn);
-        let (_, mut store) = self.store();
-        let read = store.read(PageRead { lpn: Lpn::new(slot.get()), ..page }, after);
+        let (_, Store { ftl, mut io }) = self.store();
+        let read = ftl.read(PageRead { lpn: Lpn::new(slot.get()), ..page }, after, &mut io);
         self.tier.above.wanted = None;
         read
     }
@@ -369,7 +346,7 @@ impl<M: TierMedia, H: GcHook> TierAtWork<'_, M, H> {
     #[inline]
     pub(crate) fn write(&mut self, page: PageWrite, after: M::When) -> Result<Option<M::When>, M::Error> {
         let (lpn, whole) = (page.lpn, page.coverage == Coverage::Full);
-        let of_host = Tier::is_of_host(&page);
+        let of_host = page.cause == Cause::Host; // and not what leaves a cache above
         self.tier.comes_down(lpn, of_host);
         let found = self.tier.replacer.cache.lookup(lpn);
         if self.tier.passes(found, whole, self.tier.bypass && of_host) {
@@ -424,8 +401,9 @@ impl<M: TierMedia, H: GcHook> TierAtWork<'_, M, H> {
     fn read_merged(&mut self, slot: SlotId, after: M::When) -> Result<Option<M::When>, M::Error> {
         // A clean page must not be dropped between this and the write.
         self.tier.replacer.write(slot);
-        let (_, mut store) = self.store();
-        store.read(PageRead { lpn: Lpn::new(slot.get()), to: Place::Merged, cause: Cause::Host }, after)
+        let (_, Store { ftl, mut io }) = self.store();
+        let rest = PageRead { lpn: Lpn::new(slot.get()), to: Place::Merged, cause: Cause::Host };
+        ftl.read(rest, after, &mut io)
     }
 
     #[inline]

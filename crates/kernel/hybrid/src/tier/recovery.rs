@@ -58,7 +58,7 @@ impl<M: TierMedia, H: GcHook> TierAtWork<'_, M, H> {
         }
         let start = self.start;
         let (mapping, mut store) = self.store();
-        store.finish_gc().map_err(RecoveryError::Flash)?;
+        store.ftl.finish_gc(&mut store.io).map_err(RecoveryError::Flash)?;
         mapping.checkpoint(start, &mut store).map_err(RecoveryError::Flash)
     }
 }

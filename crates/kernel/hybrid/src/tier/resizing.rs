@@ -2,29 +2,12 @@
 
 use super::{Tier, TierAtWork};
 use crate::media::TierMedia;
-use crate::meter::DiskUse;
-use crate::page_replacer::{EvictionId, Excess};
+use crate::page_replacer::Excess;
 use crate::partition_resizer::Limits;
 use crate::scheme::Period;
 use coflash_ftl::GcHook;
 
 impl Tier {
-    /// The current limits of the caches.
-    pub(crate) fn limits(&self) -> Limits {
-        self.resizer.limits()
-    }
-
-    /// Update the use of the disks. Called before the [end](Self::end) of the last request of a period.
-    pub(crate) fn disks_did(&mut self, disk_use: DiskUse) {
-        self.meter.disks_did(disk_use);
-    }
-
-    /// Whether a period ends with this request.
-    #[inline]
-    pub(crate) fn period_ends(&self) -> bool {
-        self.period_ends
-    }
-
     pub(super) fn divide(&mut self) {
         let Some(tracker) = &mut self.tracker else { return };
         let demand = tracker.demand();
@@ -39,11 +22,6 @@ impl Tier {
             self.resizer.aim(Limits::new(partition, self.flash_pages, self.slots));
         }
     }
-
-    /// Whether a group is destaged only to shrink the write cache, so that it yields to other transfers.
-    pub(crate) fn yields(&self, id: EvictionId) -> bool {
-        self.shrinking_group == Some(id)
-    }
 }
 
 impl<M: TierMedia, H: GcHook> TierAtWork<'_, M, H> {
@@ -51,7 +29,7 @@ impl<M: TierMedia, H: GcHook> TierAtWork<'_, M, H> {
     #[inline]
     pub(super) fn keep_limits(&mut self, coming: u32) -> Result<(), M::Error> {
         loop {
-            match self.tier.replacer.excess(self.tier.resizer.limits(), coming) {
+            match self.tier.replacer.excess(self.tier.resizer.limits, coming) {
                 Excess::Nothing => return Ok(()),
                 Excess::Clean(slot) => self.tier.drop_clean(slot),
                 Excess::Dirty => {

@@ -6,8 +6,9 @@
 //! write cache destages groups.
 //!
 //! Memory, for reads and again for writes: 17 bytes per page of flash and 4 per page of the disks. With
-//! miniatures 9 to 18 bytes per page of flash and 4 per page of the disks at a sampling rate of one page per
-//! number of segments, more with a larger sample, and the policy's memory per block.
+//! miniatures half of what a cache needs for a slot per page of flash (9 bytes under FIFO) and 4 per page of the
+//! disks at a sampling rate of one page per number of segments, more with a larger sample, and the policy's memory
+//! per block.
 
 mod miniature;
 mod stack;
@@ -37,20 +38,6 @@ macro_rules! ghosts_dispatch {
 }
 
 impl Ghosts {
-    fn new(
-        policy: &EvictionConfig,
-        segments: u32,
-        segment_pages: u32,
-        disk_pages: usize,
-        dirty: bool,
-    ) -> Self {
-        if policy.is_lru_of_one_kind() {
-            Self::Stack(Stack::new(segments, segment_pages, disk_pages))
-        } else {
-            Self::Sampled(Sampled::new(policy, segments, segment_pages, disk_pages, dirty))
-        }
-    }
-
     /// Ask for the memory that a use of a page will need. A sample is small.
     #[inline]
     fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
@@ -142,10 +129,14 @@ impl WorkloadTracker {
         disk_pages: usize,
         kept: f64,
     ) -> Self {
-        let class = |dirty| Class {
-            ghosts: Ghosts::new(policy, segments, segment_pages, disk_pages, dirty),
-            uses: 0.0,
+        let ghosts = |dirty| {
+            if policy.is_lru_of_one_kind() {
+                Ghosts::Stack(Stack::new(segments, segment_pages, disk_pages))
+            } else {
+                Ghosts::Sampled(Sampled::new(policy, segments, segment_pages, disk_pages, dirty))
+            }
         };
+        let class = |dirty| Class { ghosts: ghosts(dirty), uses: 0.0 };
         Self {
             reads: class(false),
             writes: class(true),

@@ -1,16 +1,13 @@
 //! Devices to test on.
 
 use crate::media::PAGE_BYTES;
-use crate::moments::When;
 use crate::stack::Stack;
 use coflash_base::{Amount, Bytes, Duration, Seed, Share};
 use coflash_cache::EvictionConfig;
 use coflash_ftl::{
-    Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Requirements, Spare, Summary, Trigger,
+    Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare, Summary, Trigger,
 };
-use coflash_hybrid::{
-    ActiveBlocks, Hybrid, HybridConfig, HybridParts, PartialWrites, SchemeConfig, WritePolicy,
-};
+use coflash_hybrid::{ActiveBlocks, Hybrid, HybridConfig, PartialWrites, SchemeConfig, WritePolicy};
 use coflash_level::{
     CacheConfig, ControllerConfig, CooperationConfig, DeviceConfig, HostConfig, LinkCost, Notices, Placement,
     Protecting, StackConfig, WriteBufferConfig,
@@ -252,7 +249,7 @@ impl Setup {
     }
 
     pub(crate) fn level(&self) -> Stack {
-        let Self { geometry, ftl, gc, cache, cooperation, .. } = self;
+        let Self { geometry, ftl, gc, cache, cooperation, hybrid, .. } = self;
         let device = DeviceConfig { geometry, ftl, gc, cache, cooperation, seed: Seed(1) };
         let config = StackConfig {
             device,
@@ -262,17 +259,10 @@ impl Setup {
             host: &self.host,
             buffer: &self.buffer,
         };
-        let hybrid = self.hybrid(cooperation.requirements());
-        config.levels(self.disk_pages).expect("levels that fit").over_cache(hybrid)
-    }
-
-    fn hybrid(&self, cooperation: Requirements) -> Hybrid<When> {
-        let Self { geometry, ftl, gc, hybrid, .. } = self;
-        let parts =
-            HybridParts { geometry, timing: &Timing::default(), ftl, gc, hybrid, cooperation, seed: Seed(1) };
         // A page here is smaller than a sector of a disk.
         let disks = Disks::new(&hybrid.disks, SECTOR_BYTES).expect("disks of whole sectors");
-        Hybrid::new(&parts, &disks).expect("a hybrid that fits")
+        let hybrid = Hybrid::new(&device, &Timing::default(), hybrid, &disks).expect("a hybrid that fits");
+        config.levels(self.disk_pages).expect("levels that fit").over_cache(hybrid)
     }
 }
 

@@ -42,59 +42,22 @@ use super::{CooperationScheme, Event, Needs, Scheme, Setting};
 use crate::cooperates::{Cached, Cooperates, Message};
 use coflash_base::measure::Report;
 use coflash_base::policy::{NoParameters, Parameters};
-use coflash_base::read::number_or_text;
 use coflash_base::{Amount, Lpn, Misfit, Policy, Save};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{AgeClass, Decision, Ftl, Marks, Requirements, Weight, Weights, WriteStream};
 use coflash_media::Memory;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::borrow::Cow;
 use std::marker::PhantomData;
 
-/// The weight of a removable page in a victim's cost.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum RemovableWeight {
-    /// A constant: 0 is free, 1 counts as any valid page. Rounded to the nearest sixteenth.
-    Fixed(f64),
-    /// The expected cost of a drop, from the share of removable pages that were recently evicted unmodified. GC copies
-    /// a page if a drop costs no less than a copy.
-    Adaptive,
-    /// As `Adaptive`, by the age of each page: the time since its last use, in thirds of a turnover of the cache.
-    ByAge,
-}
-
-const NAMED: [(&str, RemovableWeight); 2] =
-    [("adaptive", RemovableWeight::Adaptive), ("by-age", RemovableWeight::ByAge)];
-
-impl Serialize for RemovableWeight {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Fixed(weight) => serializer.serialize_f64(*weight),
-            Self::Adaptive => serializer.serialize_str("adaptive"),
-            Self::ByAge => serializer.serialize_str("by-age"),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for RemovableWeight {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let expected = "a number from 0 to 1, \"adaptive\" or \"by-age\"";
-        number_or_text(deserializer, expected, |given| {
-            Ok(match given {
-                Ok(weight) => (0.0..=1.0).contains(&weight).then_some(Self::Fixed(weight)),
-                Err(text) => NAMED.into_iter().find(|&(name, _)| name == text).map(|(_, weight)| weight),
-            })
-        })
-    }
-}
-
-impl JsonSchema for RemovableWeight {
-    fn schema_name() -> Cow<'static, str> {
-        "RemovableWeight".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "oneOf": [{ "type": "number", "minimum": 0, "maximum": 1 }, { "enum": NAMED.map(|(name, _)| name) }] })
+coflash_base::number_or_name! {
+    /// The weight of a removable page in a victim's cost.
+    pub enum RemovableWeight, expects "a number from 0 to 1, \"adaptive\" or \"by-age\"" {
+        /// A constant: 0 is free, 1 counts as any valid page. Rounded to the nearest sixteenth.
+        Fixed(0..=1),
+        /// The expected cost of a drop, from the share of removable pages that were recently evicted unmodified. GC copies
+        /// a page if a drop costs no less than a copy.
+        Adaptive = "adaptive",
+        /// As `Adaptive`, by the age of each page: the time since its last use, in thirds of a turnover of the cache.
+        ByAge = "by-age",
     }
 }
 
@@ -209,7 +172,7 @@ impl<V: CdmVariant> Cdm<V> {
     /// Update the weights to the expected cost of a drop, where it has changed enough.
     fn update_weights(&mut self) {
         let Some(predictor) = &self.predictor else { return };
-        for (weight, unmodified) in self.weights.0.iter_mut().zip(predictor.unmodified()) {
+        for (weight, unmodified) in self.weights.0.iter_mut().zip(predictor.unmodified) {
             let copies = (unmodified * self.rewrite_copies - self.room_copies).max(0.0);
             let changed = (copies * f64::from(Weight::SIXTEENTHS) - f64::from(weight.0)).abs();
             if copies > 1.0 || changed > STEP_SIXTEENTHS {
@@ -439,7 +402,7 @@ impl<V: CdmVariant> Scheme for Cdm<V> {
     }
 
     fn report(&self, report: &mut Report) {
-        report.add(self.sole_copies.counters());
+        report.add(&self.sole_copies.counters);
         if V::KNOWS_HOST {
             report.add(&self.shadows);
         }
@@ -477,7 +440,7 @@ impl<V: CdmVariant> Scheme for Cdm<V> {
             assert!(!marks.host || V::KNOWS_HOST, "{lpn:?}: dirty in the host");
         }
         let orphans = cache.occupied().filter(|&slot| cache.is_orphan(slot)).count() as u64;
-        let made = ftl.counters().gc_drops_pages + self.sole_copies.counters().from_reads_pages;
+        let made = ftl.counters().gc_drops_pages + self.sole_copies.counters.from_reads_pages;
         assert!(orphans <= made, "an orphan was dropped by GC, or made by a read");
         self.sole_copies.assert_invariants(cache);
         if let Some(predictor) = &self.predictor {

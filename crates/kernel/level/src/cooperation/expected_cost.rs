@@ -138,13 +138,13 @@ impl ExpectedCost {
             self.chances[earlier].asked -= 1.0;
         }
         self.chances[class].ask();
-        self.questions[lpn] = Question::new(class, history.now());
+        self.questions[lpn] = Question::new(class, history.now);
     }
 
     /// Take the question about a page, if its turnover has not passed; its class.
     fn pending(&mut self, lpn: Lpn, history: &WriteHistory) -> Option<usize> {
         let question = std::mem::take(&mut self.questions[lpn]);
-        let is_open = question.0 > 0 && f64::from(question.age(history.now())) <= history.kept();
+        let is_open = question.0 > 0 && f64::from(question.age(history.now)) <= history.kept;
         is_open.then(|| question.class())
     }
 
@@ -155,7 +155,7 @@ impl ExpectedCost {
         let log = libm::log(u);
         // dρ/du, and so dA/dρ.
         let slope = (log - (u - 1.0) / u) / (log * log);
-        let pages = history.kept() * self.evicted / self.written.max(1.0);
+        let pages = history.kept * self.evicted / self.written.max(1.0);
         self.room = pages * self.program * self.program / slope / self.flash_pages.max(1.0);
     }
 }
@@ -204,7 +204,7 @@ impl MoveRule for ExpectedCost {
     }
 
     fn pays(&mut self, lpn: Lpn, history: &WriteHistory) -> bool {
-        let class = class(history.past(lpn), history.kept());
+        let class = class(history.past(lpn), history.kept);
         self.ask(class, lpn, history);
         let [again, lost, read] = [class, EVICTED, DISPLACED].map(|class| self.chances[class].share());
         self.program * (again - lost) + self.room > self.read_weight * read

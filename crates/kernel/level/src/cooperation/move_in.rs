@@ -37,6 +37,6 @@ impl MoveRule for MoveIn {
     fn pays(&mut self, lpn: Lpn, history: &WriteHistory) -> bool {
         let Some(Past { age, interval: Some(interval) }) = history.past(lpn) else { return false };
         let ahead = if interval > age { interval - age } else { age };
-        f64::from(ahead) < history.kept()
+        f64::from(ahead) < history.kept
     }
 }

@@ -51,7 +51,7 @@ pub(crate) struct RewritePredictor {
     hand: u32,
     transitions: [Transitions; AgeClass::COUNT],
     /// The probability that a page of each class is evicted unmodified.
-    unmodified: [f64; AgeClass::COUNT],
+    pub(crate) unmodified: [f64; AgeClass::COUNT],
     /// Evictions until the cache has turned over once. Overwrites are seen earlier than evictions, so
     /// counting begins only after that.
     evictions_left: u32,
@@ -71,11 +71,6 @@ impl RewritePredictor {
             evictions_left: slots,
             transitions_left: Self::TRANSITIONS_BETWEEN,
         }
-    }
-
-    /// The probability that a page of each class is evicted unmodified.
-    pub(crate) fn unmodified(&self) -> [f64; AgeClass::COUNT] {
-        self.unmodified
     }
 
     pub(crate) fn class(&self, slot: SlotId) -> AgeClass {
@@ -203,7 +198,7 @@ mod tests {
             transitions(1.0, 8.0, 0.0, 1.0),
         ];
         predictor.solve();
-        let [first, second, third] = predictor.unmodified();
+        let [first, second, third] = predictor.unmodified;
         assert!((first - (1.0 + 5.0 * second) / 8.0).abs() < 1e-12, "{first}");
         assert!((second - (6.0 * third + 3.0 * first) / 10.0).abs() < 1e-12, "{second}");
         assert!((third - (8.0 + first) / 10.0).abs() < 1e-12, "{third}");
@@ -269,17 +264,17 @@ mod tests {
         for _ in 0..10_000 {
             predictor.overwritten(slot);
         }
-        assert_eq!(predictor.unmodified(), [1.0; 3], "nothing is counted before the cache has turned over");
+        assert_eq!(predictor.unmodified, [1.0; 3], "nothing is counted before the cache has turned over");
         predictor.evictions_left = 0;
         for _ in 0..10_000 {
             predictor.overwritten(slot);
         }
-        assert!(predictor.unmodified()[0] < 0.01, "{:?}", predictor.unmodified());
+        assert!(predictor.unmodified[0] < 0.01, "{:?}", predictor.unmodified);
         for drop in 0..10_000 {
             predictor.count(AgeClass::FIRST, |transitions| {
                 if drop % 2 == 0 { &mut transitions.overwritten } else { &mut transitions.unmodified }
             });
         }
-        assert!((predictor.unmodified()[0] - 0.5).abs() < 0.02, "{:?}", predictor.unmodified());
+        assert!((predictor.unmodified[0] - 0.5).abs() < 0.02, "{:?}", predictor.unmodified);
     }
 }

@@ -25,7 +25,8 @@ coflash_base::measures! {
 #[derive(Clone, Save)]
 pub(crate) struct SoleCopies {
     max: u32,
-    counters: SoleCopyCounters,
+    /// The counters.
+    pub(crate) counters: SoleCopyCounters,
     /// Sole copies, the last written at the front. Empty without a bound.
     recent: List<SlotId>,
     /// Whether the bound was reached, and is still near.
@@ -49,11 +50,6 @@ impl SoleCopies {
     #[inline]
     pub(crate) fn are_at_bound(&self, cache: &Cache) -> bool {
         cache.dirty_len() >= self.max
-    }
-
-    /// The counters.
-    pub(crate) fn counters(&self) -> &SoleCopyCounters {
-        &self.counters
     }
 
     /// At the bound, the sole copy with the oldest write.

@@ -25,8 +25,10 @@ pub(super) struct Past {
 #[derive(Clone, Save)]
 pub struct WriteHistory {
     pages: IdVec<Lpn, Writes>,
-    now: u32,
-    kept: f64,
+    /// The number of writes so far, modulo 2³².
+    pub(super) now: u32,
+    /// The mean time from the last write of a page to its eviction.
+    pub(super) kept: f64,
 }
 
 impl WriteHistory {
@@ -42,16 +44,6 @@ impl WriteHistory {
             now: 0,
             kept: f64::from(slots),
         }
-    }
-
-    /// The number of writes so far, modulo 2³².
-    pub(super) fn now(&self) -> u32 {
-        self.now
-    }
-
-    /// The mean time from the last write of a page to its eviction.
-    pub(super) fn kept(&self) -> f64 {
-        self.kept
     }
 
     /// The writes of a page; `None` if there was none.
@@ -110,8 +102,8 @@ mod tests {
         for _ in 0..7 {
             history.wrote(Lpn::new(1));
         }
-        assert_eq!(history.kept(), 10.0);
+        assert_eq!(history.kept, 10.0);
         (0..5000).for_each(|_| history.left(Lpn::new(0)));
-        assert!((history.kept() - 7.0).abs() < 1e-6, "{}", history.kept());
+        assert!((history.kept - 7.0).abs() < 1e-6, "{}", history.kept);
     }
 }

@@ -111,7 +111,7 @@ impl<L: Cooperates> Linked<L> {
     /// Post a notice. The sender waits if it is a message of its own.
     fn tell(&mut self, notice: Message) -> Ticket {
         let ticket = self.wire.to_device.post(notice, self.wire.now);
-        if self.wire.to_device.notices() == Notices::Each {
+        if self.wire.to_device.notices == Notices::Each {
             self.wait_for(ticket);
         }
         ticket

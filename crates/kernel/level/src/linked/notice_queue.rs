@@ -71,7 +71,8 @@ struct UnderWay<N> {
 /// notices, and linear in the few notices under way.
 #[derive(Clone, Debug, Save)]
 pub(super) struct NoticeQueue<N> {
-    notices: Notices,
+    /// The way in which notices are sent.
+    pub(super) notices: Notices,
     cost: LinkCost,
     notice_bytes: u64,
     /// Waiting notices, the oldest first; `None` for a withdrawn one. The first is never withdrawn.
@@ -82,7 +83,8 @@ pub(super) struct NoticeQueue<N> {
     first: Ticket,
     /// Notices under way in the order of arrival; at equal times in the order of sending.
     under_way: VecDeque<UnderWay<N>>,
-    counters: NoticeCounters,
+    /// The counters.
+    pub(super) counters: NoticeCounters,
 }
 
 impl<N> NoticeQueue<N> {
@@ -99,19 +101,6 @@ impl<N> NoticeQueue<N> {
             under_way: VecDeque::new(),
             counters: NoticeCounters::default(),
         }
-    }
-
-    /// The counters.
-    #[must_use]
-    pub(super) fn counters(&self) -> &NoticeCounters {
-        &self.counters
-    }
-
-    /// The way in which notices are sent.
-    #[inline]
-    #[must_use]
-    pub(super) fn notices(&self) -> Notices {
-        self.notices
     }
 
     /// Post a notice. With [`Notices::Each`] it is under way at once.
@@ -306,7 +295,7 @@ mod tests {
             delay_max_ns: 110,
             ..NoticeCounters::default()
         };
-        assert_eq!(*queue.counters(), expected);
+        assert_eq!(queue.counters, expected);
     }
 
     #[test]
@@ -326,7 +315,7 @@ mod tests {
         queue.pass_time(at(9000));
         assert_eq!(all_arrived(&mut queue, 1619), [] as [u32; 0]);
         assert_eq!(all_arrived(&mut queue, 1620), [3, 4], "sent at 1500, not when time was passed");
-        let counters = queue.counters();
+        let counters = &queue.counters;
         assert_eq!((counters.messages, counters.bytes, counters.time_ns), (2, 50, 130 + 120));
         assert_eq!((counters.delay_sum_ns, counters.delay_max_ns), (150 + 140 + 130 + 620 + 220, 620));
     }
@@ -344,7 +333,7 @@ mod tests {
         assert_eq!(queue.piggyback(at(8000)), ns(10));
         assert_eq!(queue.piggyback(at(9000)), ns(0), "nothing is left");
         assert_eq!(all_arrived(&mut queue, 8000), [2, 3, 4]);
-        let counters = queue.counters();
+        let counters = &queue.counters;
         assert_eq!(
             (counters.messages, counters.carrying_commands, counters.bytes, counters.time_ns),
             (0, 3, 50, 50)
@@ -358,7 +347,7 @@ mod tests {
             let mut queue = queue(notices);
             queue.post(1, at(0));
             assert_eq!(queue.piggyback(at(10)), ns(0), "{notices:?}");
-            assert_eq!(queue.counters().carrying_commands, 0, "{notices:?}");
+            assert_eq!(queue.counters.carrying_commands, 0, "{notices:?}");
         }
     }
 
@@ -375,7 +364,7 @@ mod tests {
         assert_eq!(queue.waiting_len, 0);
         assert!(!queue.withdraw(last), "it was sent");
         assert_eq!(all_arrived(&mut queue, 1000), [1, 2, 3]);
-        let counters = queue.counters();
+        let counters = &queue.counters;
         assert_eq!((counters.posted, counters.withdrawn, counters.sent, counters.bytes), (4, 1, 3, 30));
         assert_eq!(queue.delivery_state(tickets[0]), DeliveryState::Done);
     }

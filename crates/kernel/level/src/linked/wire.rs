@@ -217,7 +217,7 @@ impl Wire {
     }
 
     pub(super) fn report(&self, report: &mut Report) {
-        let (to_device, to_host) = (self.to_device.counters(), self.to_host.counters());
+        let (to_device, to_host) = (&self.to_device.counters, &self.to_host.counters);
         let sum = |notices: fn(&NoticeCounters) -> u64, exchange: fn(&ExchangeCounters) -> u64| {
             [notices(to_device), notices(to_host), exchange(&self.protected), exchange(&self.revoked)]
                 .into_iter()

@@ -42,7 +42,7 @@ pub(crate) struct Metadata {
     fence: Duration,
     /// The fences of the current request.
     fences: u64,
-    counters: MetadataCounters,
+    pub(crate) counters: MetadataCounters,
 }
 
 impl Metadata {
@@ -55,10 +55,6 @@ impl Metadata {
             fence,
             ..Self::default()
         }
-    }
-
-    pub(crate) fn counters(&self) -> &MetadataCounters {
-        &self.counters
     }
 
     /// The epoch of current writes.

@@ -200,7 +200,7 @@ impl Consistency {
         }
         assert_eq!(self.uncommitted.iter().count(), uncommitted, "uncommitted slots");
         assert_eq!(self.standby.iter().count() as u32, clean, "slots that stand by");
-        assert_eq!(self.standby.len(), clean, "the count of slots that stand by");
+        assert_eq!(self.standby.len, clean, "the count of slots that stand by");
         assert!(
             self.deletions.keys().all(|&lpn| cache.lookup(lpn).is_none()),
             "a deleted page is not cached"

@@ -392,7 +392,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
             report.add_as(self.own.options.section, &counters);
             if self.own.options.cause == Cause::Evict {
                 report.add(&self.own.drops);
-                report.add(self.own.metadata.counters());
+                report.add(&self.own.metadata.counters);
             }
         }
         if let Some(consistency) = &self.own.consistency {

@@ -11,7 +11,7 @@ use coflash_media::Media;
 
 impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     fn ready_slots(&mut self) -> u32 {
-        self.own.cache.capacity() - self.own.cache.len() + self.consistency().standby.len()
+        self.own.cache.capacity() - self.own.cache.len() + self.consistency().standby.len
     }
 
     fn stand_by(&mut self, slot: SlotId) {
@@ -75,7 +75,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
             match self.level.own.cache.victim() {
                 Some(slot) if self.level.own.cache.is_dirty(slot) => self.checkpoint(slot)?,
                 Some(slot) => self.level.stand_by(slot),
-                None if self.level.consistency().standby.len() == self.level.own.cache.len() => break,
+                None if self.level.consistency().standby.len == self.level.own.cache.len() => break,
                 // All other pages are uncommitted.
                 None => self.commit_early(),
             }

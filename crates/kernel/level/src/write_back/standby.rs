@@ -7,18 +7,14 @@ use coflash_cache::SlotId;
 #[derive(Clone, Save)]
 pub(crate) struct Standby {
     slots: List<SlotId>,
-    len: u32,
+    /// The number of slots.
+    pub(crate) len: u32,
 }
 
 impl Standby {
     /// Create an empty list for a cache of `slots` slots.
     pub(crate) fn new(slots: u32) -> Self {
         Self { slots: List::new(slots), len: 0 }
-    }
-
-    /// The number of slots.
-    pub(crate) fn len(&self) -> u32 {
-        self.len
     }
 
     /// The next slot to be evicted.

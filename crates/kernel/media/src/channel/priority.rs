@@ -4,7 +4,7 @@
 use super::operation::{Operation, Phases};
 use super::{Apart, Awaited, Channels, Step};
 use crate::moment::{OpId, When};
-use crate::tournament::NONE;
+use coflash_base::tournament::NONE;
 use coflash_base::{Duration, Time};
 
 impl Channels {

@@ -1,7 +1,7 @@
 //! An array of disks as one space of pages: concatenated or striped.
 
 use super::{Answered, Direction, Disk, DiskConfig, DiskCosts, DiskTransfer, SECTOR_BYTES, Scheduler};
-use crate::tournament::{NONE, Tournament};
+use coflash_base::tournament::{NONE, Tournament};
 use coflash_base::{Bytes, Duration, Misfit, Save, Slab, Time};
 
 coflash_base::choice! {

@@ -53,7 +53,7 @@ pub(super) struct Layout {
     pub(super) zones: Vec<Zone>,
     first_sectors: Vec<u64>,
     heads: u32,
-    sectors: u64,
+    pub(super) sectors: u64,
 }
 
 impl Layout {
@@ -69,10 +69,6 @@ impl Layout {
             })
             .collect();
         Self { zones, first_sectors, heads, sectors: sectors.min(sectors_max) }
-    }
-
-    pub(super) fn sectors(&self) -> u64 {
-        self.sectors
     }
 
     pub(super) fn address(&self, sector: u64) -> SectorAddress {

@@ -118,7 +118,7 @@ impl Mechanical {
             let before = (pass.begin.since(pass.on_track).ns / sector_ns).min(u64::from(first.index));
             let kept = self.drive.segment_sectors - transfer.sectors.min(self.drive.segment_sectors);
             let before = before.min(kept);
-            let end_max = (transfer.end() + kept - before).min(self.drive.layout.sectors());
+            let end_max = (transfer.end() + kept - before).min(self.drive.layout.sectors);
             let from = Time { ns: pass.begin.ns - before * sector_ns };
             self.buffer.read(transfer.first - before, end_max.max(transfer.end()), from, sector_ns);
         }
@@ -165,7 +165,7 @@ impl DiskModel for Mechanical {
     }
 
     fn sectors(&self) -> u64 {
-        self.drive.layout.sectors()
+        self.drive.layout.sectors
     }
 
     /// A seek of mean length and half a turn; a write also settles, since it reaches the platter in the end.

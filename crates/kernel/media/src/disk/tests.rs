@@ -209,10 +209,10 @@ fn disks_that_make_no_sense_are_refused() {
 fn sectors_follow_one_another_on_the_platter() {
     let layout = atlas10k::parameters().layout;
     // The drive has 17,938,986 sectors; the rest, a sixth of a percent, are its spares.
-    assert_eq!(layout.sectors(), 17_969_010);
+    assert_eq!(layout.sectors, 17_969_010);
     let mut before = layout.address(0);
     let mut checked = 0;
-    for sector in 1..layout.sectors() {
+    for sector in 1..layout.sectors {
         let address = layout.address(sector);
         if address.index == 0 {
             let next_track = (address.cylinder, address.head) == (before.cylinder, before.head + 1)
@@ -363,7 +363,7 @@ fn a_drive_keeps_its_data_sheet() {
     assert!((costs.bandwidth_bytes_per_s as f64 / 72e6 - 1.0).abs() < 1e-3);
     // A MiB in order: 73 KiB a track at the media rate of the zone, a turn of 8.33 ms, and a switch after each track.
     let zoned = zoned();
-    for (first, rate) in [(0, 100e6), (zoned.parameters().layout.sectors() - 300 * 2048, 50e6)] {
+    for (first, rate) in [(0, 100e6), (zoned.parameters().layout.sectors - 300 * 2048, 50e6)] {
         let (_, in_order_ms) = times_ms(&zoned, Direction::Read, first);
         let tracks = 1_048_576.0 / (rate / 120.0);
         let media_ms = 1_048_576.0 / rate * 1e3;

@@ -33,7 +33,7 @@ impl Timeline {
     #[cold]
     fn record_operation(&mut self, operation: FlashOperation, after: When, done: When) {
         let Some(recording) = &mut self.recording else { return };
-        let time = after.known().unwrap_or_else(|| self.servers.channels.now());
+        let time = after.known().unwrap_or(self.servers.channels.now);
         let operation = FlashOperation { time, end: done.known(), ..operation };
         recording.recorder.lock().expect("no holder has panicked").operation(&operation);
         if let Some(op) = done.op {

@@ -33,7 +33,7 @@ impl Backed for Timeline {
     }
 
     fn is_idle(&self, page: u64) -> bool {
-        self.behind().disks().is_idle(page)
+        self.behind().disks.is_idle(page)
     }
 
     fn disk_time(&self, cause: Cause) -> Duration {
@@ -41,7 +41,7 @@ impl Backed for Timeline {
     }
 
     fn disks(&self) -> u32 {
-        self.behind().disks().count()
+        self.behind().disks.count()
     }
 
     fn promise(&mut self) -> When {
@@ -127,7 +127,7 @@ impl Timeline {
         let mut servers = self.servers_of(die);
         let Servers { free_at, by_events, channels, .. } = &self.servers;
         if *by_events {
-            servers.all(|server| channels.is_idle(server)).then(|| channels.now())
+            servers.all(|server| channels.is_idle(server)).then_some(channels.now)
         } else {
             servers.map(|server| free_at[server]).max()
         }
@@ -147,7 +147,7 @@ impl Timeline {
 
     /// The pages in the controller's write buffer: they are written, and not yet in flash.
     pub fn buffered_pages(&self) -> u64 {
-        self.servers.channels.buffer().used_pages()
+        self.servers.channels.buffer.used_pages()
     }
 
     /// The end of the last operation of flash or disks. Where ends become known as time advances, only ended
@@ -155,8 +155,8 @@ impl Timeline {
     pub fn busy_until(&self) -> Time {
         let Servers { free_at, by_events, channels, .. } = &self.servers;
         let flash =
-            if *by_events { channels.ended_at() } else { free_at.iter().copied().max().unwrap_or_default() };
-        self.behind.as_ref().map_or(flash, |behind| flash.max(behind.busy_until()))
+            if *by_events { channels.ended_at } else { free_at.iter().copied().max().unwrap_or_default() };
+        self.behind.as_ref().map_or(flash, |behind| flash.max(behind.busy_until))
     }
 
     /// Add its measures to a report.
@@ -177,11 +177,11 @@ impl Timeline {
         if matches!(self.timing.read_priority, ReadPriority::Suspend { .. }) {
             report.add(&Suspensions { suspensions: channels.suspensions().0 });
         }
-        if let Some(waits_pages) = channels.buffer().waits() {
+        if let Some(waits_pages) = channels.buffer.waits() {
             report.add(&BufferedPages { waits_pages });
         }
         if let Some(behind) = &self.behind {
-            let (disks, end) = (behind.disks(), report.end().max(behind.busy_until()));
+            let (disks, end) = (&behind.disks, report.end().max(behind.busy_until));
             let (counters, time_ns) = (disks.counters(), disks.busy().ns);
             let transfers = counters.disk_read_transfers + counters.disk_write_transfers;
             report.add(counters);

@@ -3,15 +3,15 @@
 //! A match keeps the keys of both sides, which name their players in the low bits: a new key is compared once on each level. A
 //! heap of as many entries moves them twice for an event that comes and goes, and guesses where they go.
 
-use coflash_base::Save;
+use crate::Save;
 use std::hint::select_unpredictable;
 
 /// The key of a player that has none: it never wins.
-pub(crate) const NONE: u128 = u128::MAX;
+pub const NONE: u128 = u128::MAX;
 
 /// The keys of some players, and who has the least. Memory: 32 bytes a player, for the next power of two of players.
 #[derive(Clone, Debug, Save)]
-pub(crate) struct Tournament {
+pub struct Tournament {
     /// The keys of both sides of each match, with their players: match 1 is the final, the winners of `2 * n` and `2 * n + 1` play
     /// match `n`. The last half of the sides are the players themselves; the second of match 0 is the winner of all.
     matches: Vec<[u128; 2]>,
@@ -19,19 +19,21 @@ pub(crate) struct Tournament {
 
 impl Tournament {
     /// Create a tournament of players without keys.
-    pub(crate) fn new(players: u32) -> Self {
+    #[must_use]
+    pub fn new(players: u32) -> Self {
         Self { matches: vec![[NONE; 2]; players.next_power_of_two() as usize] }
     }
 
     /// The number of which all keys are multiples, but [`NONE`]: the bits below name players.
     #[inline(always)]
-    pub(crate) fn unit(&self) -> u64 {
+    #[must_use]
+    pub fn unit(&self) -> u64 {
         self.matches.len() as u64
     }
 
     /// Give a player another key; [`NONE`] takes its key away.
     #[inline]
-    pub(crate) fn set(&mut self, player: u32, key: u128) {
+    pub fn set(&mut self, player: u32, key: u128) {
         let mut least = key | u128::from(player);
         let mut side = self.matches.len() + player as usize;
         loop {
@@ -49,7 +51,8 @@ impl Tournament {
 
     /// The player with the least key, and its key with the player in it; [`NONE`] if there is no player with a key.
     #[inline(always)]
-    pub(crate) fn first(&self) -> (u32, u128) {
+    #[must_use]
+    pub fn first(&self) -> (u32, u128) {
         let [_, key] = self.matches[0];
         ((key as u64 & (self.unit() - 1)) as u32, key)
     }
@@ -58,7 +61,7 @@ impl Tournament {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coflash_base::seed::{RngExt, Seed};
+    use crate::seed::{RngExt, Seed};
 
     #[test]
     fn the_least_key_wins_whatever_the_order_of_changes() {
