@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from coflash._core import demo_trace
 from coflash.files.atomic_write import write_file
 from coflash.files.kept import kept_folder
 from coflash.measures.measure import HEADLINE
-from coflash.results.store import store_at
 from coflash.results.subject import Subject
 from coflash.results.tables import beside_table
-from coflash.runs.inputs import inputs_of
 from coflash.scenario import Scenario
-from coflash.sweep import Sweep, swept
-from coflash.sweep.engine import Place
+from coflash.sweep import Sweep, sweep
 from coflash.sweep.finding import say
-from coflash.sweep.plan import Plan
 from coflash.text_table import TextTable
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 SCENARIO = "demo"
 TRACE = Path("examples/traces/pgbench-oltp-400k.iolog.zst")
 BASELINE, RIVAL = "none", "cdm"
-SCHEMES = {
+SCHEMES: Mapping[str, Any] = {
     BASELINE: BASELINE,
     "cdm-overwrites": "cdm-overwrites",
-    "cdm-removable": '{ name = "cdm-removable", removable_weight = 1.0, rewrite_stream = "gc" }',
+    "cdm-removable": {"name": "cdm-removable", "removable_weight": 1.0, "rewrite_stream": "gc"},
     RIVAL: RIVAL,
 }
 """The schemes with those between, alike in all else, so that what is saved is taken apart without a rest."""
@@ -43,22 +36,20 @@ WARMED = {"precondition.until_steady": True, "precondition.through_caches": True
 """Flash and caches are warm when a run begins. A run has the trace twice, so that each quarter of it is half a pass."""
 
 
-def points(sizes_bytes: tuple[int, ...]) -> list[tuple[tuple[str, str], ...]]:
+def points(sizes_bytes: tuple[int, ...]) -> list[dict[str, Any]]:
     """Return the points: no cache, then for each cache size all schemes."""
     sizes = [f"{size_bytes // MIB}MiB" for size_bytes in sizes_bytes]
-    cached = [(("cooperation", scheme), ("cache.size", size)) for size in sizes for scheme in SCHEMES.values()]
-    return [(("cooperation", BASELINE), ("cache.size", "0B")), *cached]
+    cached = [{"cooperation": scheme, "cache.size": size} for size in sizes for scheme in SCHEMES.values()]
+    return [{"cooperation": BASELINE, "cache.size": "0B"}, *cached]
 
 
-def compare(out: str, trace: Path, sizes_bytes: tuple[int, ...], console: Console | None = None) -> Sweep:
+def compare(out: Path, trace: Path, sizes_bytes: tuple[int, ...]) -> Sweep:
     """Run all points.
 
     Raises:
         CoflashError: The trace or the scenario cannot be used.
     """
-    scenario = Scenario.load(SCENARIO).with_(WARMED)
-    inputs = inputs_of(scenario, [str(trace)])
-    return swept(Plan.of(scenario, inputs, points(sizes_bytes), 1), store_at(out), Place(None, inputs), console)
+    return sweep(Scenario.load(SCENARIO).with_(WARMED), points(sizes_bytes), trace, out=out, progress=True)
 
 
 def tables(found: Sweep) -> Iterator[TextTable]:

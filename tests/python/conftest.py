@@ -20,6 +20,7 @@ from selenium.webdriver.chrome.webdriver import WebDriver
 
 from coflash import Histogram, Result, Scenario, Table, run
 from coflash.report import lab
+from coflash.results.result import Arrays
 from coflash.results.subject import Subject
 from pages import complaints, look, messages
 from processes import PATIENCE_S
@@ -98,8 +99,7 @@ def make_result(copies: int = 900, drops: int = 0, mean: float = 200e3) -> Resul
     values = np.array([100_000, 200_000, 400_000, 9_000_000], np.uint64)
     counts = np.array([500, 400, 99, 1], np.uint64)
     windows = np.arange(4, dtype=np.uint64)
-    return Result(
-        document=document(copies, drops, mean),
+    arrays = Arrays(
         histograms={
             "all": Histogram(values, counts),
             "read": Histogram(values, counts),
@@ -116,6 +116,7 @@ def make_result(copies: int = 900, drops: int = 0, mean: float = 200e3) -> Resul
         ),
         erase_counts=np.array([3, 1, 4, 1, 5], np.uint32),
     )
+    return Result(document(copies, drops, mean), arrays)
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ import coflash
 from coflash import CoflashError
 from coflash.demo import find_trace
 from coflash.sweep.engine import Place
-from coflash.sweep.engines import open_engine
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of Dask are not ours
 
@@ -76,7 +75,7 @@ def test_dask_that_is_not_installed_says_how_to_get_it(monkeypatch: pytest.Monke
     monkeypatch.delitem(sys.modules, "coflash.sweep.engine_dask", raising=False)
     monkeypatch.delattr(sys.modules["coflash.sweep"], "engine_dask", raising=False)
     with pytest.raises(CoflashError, match=r"pip install 'coflash\[dask\]'"):
-        open_engine(Place("tcp://127.0.0.1:9"))
+        Place("tcp://127.0.0.1:9").engine()
 
 
 def test_a_cluster_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

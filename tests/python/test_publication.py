@@ -23,6 +23,7 @@ from coflash.measures.catalogue import named
 from coflash.report import Subject
 from coflash.results.estimate import Estimate
 from coflash.results.histogram import KINDS
+from coflash.results.result import Arrays
 from coflash.results.tables import changes
 from coflash.results.varying_keys import varied_keys
 from coflash.results.why import Why
@@ -84,7 +85,8 @@ def test_axes_say_what_is_measured_in_which_unit(tmp_path: Path, comparison: Sub
 
 def test_requests_that_all_take_the_same_are_drawn(tmp_path: Path, result: Result) -> None:
     constant = Histogram(np.array([20], np.uint64), np.array([1000], np.uint64))
-    same = Result(result.document, dict.fromkeys(KINDS, constant), result.series(), result.erase_counts())
+    arrays = Arrays(dict.fromkeys(KINDS, constant), result.series(), result.erase_counts())
+    same = Result(result.document, arrays)
     files = write_figures(Subject([same]), tmp_path, "png", ["waf_host"])
     assert [file.stem for file in files] == ["response-times", "programs-by-cause"]
 

@@ -19,7 +19,8 @@ from coflash.measures.catalogue import measure
 from coflash.measures.measure import HEADLINE
 from coflash.report import Subject, report_html
 from coflash.report.payload import COURSES, erase_histogram, merged, payload, thinned
-from coflash.results.histogram import KINDS, Kind
+from coflash.results.histogram import KINDS
+from coflash.results.result import Arrays
 from coflash.results.varying_keys import varied_keys
 
 
@@ -30,11 +31,8 @@ def data_in(page: str) -> dict[str, Any]:
 
 
 def runs(like: Result, *scenarios: dict[str, Any]) -> tuple[Result, ...]:
-    histograms: dict[Kind, Histogram] = {kind: like.histogram(kind) for kind in KINDS}
-    return tuple(
-        Result({**like.document, "scenario": {"name": "n", **scenario}}, histograms, like.series(), like.erase_counts())
-        for scenario in scenarios
-    )
+    arrays = Arrays({kind: like.histogram(kind) for kind in KINDS}, like.series(), like.erase_counts())
+    return tuple(Result({**like.document, "scenario": {"name": "n", **scenario}}, arrays) for scenario in scenarios)
 
 
 def test_what_varied_is_found_in_the_scenarios() -> None:

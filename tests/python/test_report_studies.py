@@ -16,6 +16,7 @@ from coflash import Result
 from coflash.measures.sections import SECTIONS, sections
 from coflash.report import Subject, write_report
 from coflash.results.histogram import KINDS
+from coflash.results.result import Arrays
 from pages import click, column, complaints, figure, find, look, rows_of, run, tasks_s, texts, until
 from sweeps import SMALL
 
@@ -116,7 +117,7 @@ def test_a_thousand_runs_open_in_two_seconds_of_a_processor(
         result = results[place % len(results)]
         document = {**result.document, "scenario": {**result.document["scenario"], "seed": place}}
         histograms = {kind: result.histogram(kind) for kind in KINDS}
-        many.append(Result(document, histograms, result.series(), result.erase_counts()))
+        many.append(Result(document, Arrays(histograms, result.series(), result.erase_counts())))
     write_report(Subject(many), tmp_path / "many.html")
     assert (tmp_path / "many.html").stat().st_size < 12e6
     # The processor time of the page's thread, independent of other load on the machine.
@@ -201,7 +202,8 @@ def test_a_dot_lies_on_its_line(browser: WebDriver, results: list[Result], tmp_p
     for place, like in enumerate(results[:2]):
         series = like.series().to_dict()
         slower = coflash.Table({**series, "start_ns": series["start_ns"] * (place + 3) // 2})
-        runs[place] = Result(like.document, {kind: like.histogram(kind) for kind in KINDS}, slower, like.erase_counts())
+        histograms = {kind: like.histogram(kind) for kind in KINDS}
+        runs[place] = Result(like.document, Arrays(histograms, slower, like.erase_counts()))
     write_report(Subject(runs), tmp_path / "dots.html")
     browser.get((tmp_path / "dots.html").as_uri())
     for place in range(2):
@@ -237,11 +239,9 @@ def test_parts_that_only_some_systems_have_are_shown_for_these(
             assert shown == measure.shown(hybrid.metrics).replace("\N{NO-BREAK SPACE}", " ")
     divided = figure(browser, f"How flash is divided: {study.labels[1]}")
     said = (find(divided, ".plot").get_attribute("aria-label") or "").replace("\N{NO-BREAK SPACE}", " ")
-    for course in found.courses(hybrid.metrics):
-        assert (
-            f" to {course.shares[-1]:.1%} at".replace("%", " %")
-            in said.partition(f"{course.label}: ")[2].partition(".  ")[0]
-        )
+    for label, shares in found.courses(hybrid.metrics).items():
+        said_of = said.partition(f"{label}: ")[2].partition(".  ")[0]
+        assert f" to {shares[-1]:.1%} at".replace("%", " %") in said_of
     assert len(run(browser, "return $$('.plot .mark-area path', arguments[0])", divided)) == 3
     figure(browser, "Shadows among the pages that were moved")
     assert set(titles) <= set(run(browser, "return $$('#metric optgroup').map((one) => one.label)"))
@@ -263,7 +263,7 @@ def test_requests_that_all_take_the_same_are_told_in_words(
 ) -> None:
     constant = coflash.Histogram(np.array([20], np.uint64), np.array([1000], np.uint64))
     like = results[0]
-    same = Result(like.document, dict.fromkeys(KINDS, constant), like.series(), like.erase_counts())
+    same = Result(like.document, Arrays(dict.fromkeys(KINDS, constant), like.series(), like.erase_counts()))
     place = tmp_path / "same.html"
     write_report(Subject([same]), place)
     browser.get(place.as_uri())

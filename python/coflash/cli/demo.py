@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from coflash import demo as job
-from coflash.cli.console import errors, output, say, show_table
+from coflash.cli.console import output, say, show_table
 from coflash.files import atomic_write, kinds
 
 
@@ -22,7 +22,7 @@ def demo(out: Path = Path("results/demo"), quick: bool = False) -> None:
     if out.exists():
         atomic_write.check_file(page, kinds.REPORT)
     sizes_bytes = job.QUICK_CACHE_SIZES_BYTES if quick else job.CACHE_SIZES_BYTES
-    found = job.compare(str(out), job.find_trace(), sizes_bytes, errors())
+    found = job.compare(out, job.find_trace(), sizes_bytes)
     write_report(job.subject(found), page)
     for table in job.tables(found):
         show_table(table)

@@ -113,21 +113,8 @@ class Result:
 
     __slots__ = ("_held", "document")
 
-    def __init__(
-        self,
-        document: Mapping[str, Any],
-        histograms: Mapping[Kind, Histogram],
-        series: Table,
-        erase_counts: NDArray[np.uint32],
-    ) -> None:
-        self.document = document
-        self._held: Arrays | _core.RunResult = Arrays(histograms, series, erase_counts)
-
-    @classmethod
-    def _of(cls, document: Mapping[str, Any], held: Arrays | _core.RunResult) -> Result:
-        result = cls.__new__(cls)
-        result.document, result._held = document, held
-        return result
+    def __init__(self, document: Mapping[str, Any], held: Arrays | _core.RunResult) -> None:
+        self.document, self._held = document, held
 
     @classmethod
     def from_core(cls, core: _core.RunResult) -> Result:
@@ -135,7 +122,7 @@ class Result:
         document = json.loads(core.to_json())
         if seconds := _core.hook_seconds():
             document["simulator"]["hook_seconds"] = seconds
-        return cls._of(document, core)
+        return cls(document, core)
 
     @property
     def _arrays(self) -> Arrays:
@@ -148,7 +135,7 @@ class Result:
 
     def __reduce__(self) -> tuple[type[Result], tuple[Any, ...]]:
         """Copy or send the arrays: the core's result stays in its process."""
-        return Result, (self.document, *self._arrays)
+        return Result, (self.document, self._arrays)
 
     @property
     def metrics(self) -> Metrics:
@@ -199,7 +186,7 @@ class Result:
 
     def with_document(self, document: Mapping[str, Any]) -> Result:
         """Return the same arrays with another document."""
-        return self._of(document, self._held)
+        return Result(document, self._held)
 
     def histogram(self, kind: Kind = "all") -> Histogram:
         """Return the distribution of response times.
@@ -273,7 +260,7 @@ class Result:
         with _complete(place):
             document = document_of((place / DOCUMENT).read_bytes(), place / DOCUMENT)
             series, histograms, erases = (Table.read_parquet(place / file) for file in TABLES.values())
-            return cls(document, unstacked(histograms), series, erases["erases"])
+            return cls(document, Arrays(unstacked(histograms), series, erases["erases"]))
 
     def __repr__(self) -> str:
         return f"<Result of {counted(self.metrics.requests, 'request')}, scenario {self.scenario_hash}>"

@@ -28,7 +28,6 @@ from coflash.scenario import Scenario, ScenarioLike, flat, toml_value
 from coflash.sweep.design import Assignment, Design, Vary, assignments, axes_of
 from coflash.sweep.driver import work
 from coflash.sweep.engine import On, Place
-from coflash.sweep.engines import open_engine
 from coflash.sweep.finding import Finding, say
 from coflash.sweep.plan import Pace, Plan, Point, sharing
 from coflash.table import Table
@@ -257,7 +256,7 @@ def swept(planned: Plan, store: Store, place: Place, console: Console | None, pa
         watch.kept(len(jobs) - len(missing))
         watch.outdated(sum(any(key in store for key in job.former_keys) for job in missing))
         if missing:
-            with open_engine(place) as opened:
+            with place.engine() as opened:
                 for _ in work(iter(missing), opened, store, watch):
                     pass
     if jobs and len(watch.failures) == watch.runs and not pace:

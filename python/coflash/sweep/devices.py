@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from coflash.runs.warm import Warm, warm
 from coflash.scenario import Scenario
@@ -44,12 +44,14 @@ class Lent:
 
 @dataclass
 class _Kept:
-    """A device, or None while it is being preconditioned, and its use."""
+    """A device, once it is preconditioned, and its use."""
 
     warm: Warm | None = None
     seconds: float = 0.0
     users: int = 0
     uses: int = 0
+    turn: threading.Lock = field(default_factory=threading.Lock)
+    """Held while a run preconditions it, or finds that another one has."""
 
 
 class Devices:
@@ -57,7 +59,7 @@ class Devices:
 
     def __init__(self) -> None:
         self._kept: dict[str, _Kept] = {}  # the most recently used one is last
-        self._changed = threading.Condition()
+        self._counts = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -74,42 +76,35 @@ class Devices:
         Raises:
             CoflashError: The scenario cannot be used.
         """
-        kept = self._taken(sharing.key, progress)
+        with self._counts:
+            kept = self._kept[sharing.key] = self._kept.pop(sharing.key, _Kept())
+            kept.users += 1
         try:
-            if is_new := kept.warm is None:
-                begun = time.thread_time()
-                device = warm(scenario, progress=progress or False)
-                with self._changed:
-                    kept.warm, kept.seconds = device, time.thread_time() - begun
-                    self._changed.notify_all()
-            assert kept.warm is not None
+            while not kept.turn.acquire(timeout=_SECONDS_BETWEEN_LOOKS):
+                if progress:
+                    progress("precondition", None, 0)
+            try:
+                kept.uses += 1
+                if is_new := kept.warm is None:
+                    begun = time.thread_time()
+                    kept.warm = warm(scenario, progress=progress or False)
+                    kept.seconds = time.thread_time() - begun
+            finally:
+                kept.turn.release()
             yield Lent(kept.warm, kept.seconds, is_new)
         finally:
             self._given_back(sharing, kept)
 
     def clear(self) -> None:
         """Free all devices that no current run uses."""
-        with self._changed:
+        with self._counts:
             self._kept = {key: kept for key, kept in self._kept.items() if kept.users}
 
-    def _taken(self, key: str, progress: Progress | None) -> _Kept:
-        with self._changed:
-            while (kept := self._kept.get(key)) is not None and kept.warm is None:
-                self._changed.wait(_SECONDS_BETWEEN_LOOKS)
-                if progress:
-                    progress("precondition", None, 0)
-            kept = self._kept.pop(key) if key in self._kept else _Kept()
-            self._kept[key] = kept
-            kept.users += 1
-            return kept
-
     def _given_back(self, sharing: Sharing, kept: _Kept) -> None:
-        with self._changed:
+        with self._counts:
             kept.users -= 1
-            kept.uses += 1
-            if kept.warm is None or kept.uses == sharing.runs:  # without a device: another run may try again
+            if kept.uses == sharing.runs:
                 self._kept.pop(sharing.key, None)
             idle = [key for key, kept in self._kept.items() if not kept.users]
             for key in idle[: len(idle) - _IDLE_MAX]:
                 del self._kept[key]
-            self._changed.notify_all()

@@ -1,9 +1,10 @@
-"""Engines, which execute runs: the protocol, and the place where runs are executed (`engines` opens them)."""
+"""Engines, which execute runs: the protocol, and the place where runs are executed, which opens its engine."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -59,3 +60,19 @@ class Place:
     def workers(self) -> int | None:
         """The number of parallel runs on this machine; None for one on each core."""
         return int(self.on) if self.on is not None and self.is_here else None
+
+    def engine(self) -> AbstractContextManager[Engine]:
+        """Open its engine: threads of this process, or a cluster of Dask.
+
+        Raises:
+            CoflashError: Dask is not installed, or no scheduler answers.
+        """
+        if self.is_here:
+            from coflash.sweep import engine_local
+
+            return engine_local.opened(self.workers)
+        try:
+            from coflash.sweep import engine_dask  # an extra
+        except ImportError as error:
+            raise CoflashError(f"Dask is not installed: pip install 'coflash[dask]' ({error})") from error
+        return engine_dask.opened(str(self.on), self.inputs)

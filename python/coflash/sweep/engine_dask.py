@@ -15,7 +15,6 @@ from coflash._core import CoflashError
 from coflash.machine import available_bytes
 from coflash.runs.inputs import Input
 from coflash.sweep.devices import Devices
-from coflash.sweep.engine import Place
 from coflash.sweep.finding import say
 from coflash.sweep.plan import Job, Ran, execute
 
@@ -63,14 +62,14 @@ class DaskEngine:
 
 
 @contextmanager
-def opened(place: Place) -> Iterator[DaskEngine]:
-    """Open the cluster of that address."""
+def opened(address: str, inputs: tuple[Input, ...]) -> Iterator[DaskEngine]:
+    """Open the cluster of an address, whose workers get a copy of the files."""
     try:
-        client = distributed.Client(place.on, timeout=_SECONDS_TO_CONNECT)
+        client = distributed.Client(address, timeout=_SECONDS_TO_CONNECT)
     except (OSError, ValueError) as error:
-        raise CoflashError(say("no scheduler", address=place.on, error=error)) from error
+        raise CoflashError(say("no scheduler", address=address, error=error)) from error
     try:
-        plugin = ShippedInputs(place.inputs)
+        plugin = ShippedInputs(inputs)
         if plugin.files:
             client.register_plugin(plugin)
         yield DaskEngine(client)

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 
 from coflash.machine import available_bytes, cores
 from coflash.sweep.devices import Devices
-from coflash.sweep.engine import Place
 from coflash.sweep.plan import Job, Ran, Stopped, execute
 
 
@@ -59,9 +58,9 @@ class LocalEngine:
 
 
 @contextmanager
-def opened(place: Place) -> Iterator[LocalEngine]:
+def opened(workers: int | None) -> Iterator[LocalEngine]:
     """Open a pool with a thread for each core, or as many as requested."""
-    workers = place.workers or cores()
+    workers = workers or cores()
     with ThreadPoolExecutor(workers, thread_name_prefix="coflash") as pool:
         engine = LocalEngine(pool, workers)
         try:

@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,6 @@ from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep.design import Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
 from coflash.sweep.engine import Engine, On
-from coflash.sweep.engines import open_engine
 from coflash.sweep.finding import Kept, say, say_bounded
 from coflash.sweep.goal import Condition, Goal, condition, goals
 from coflash.sweep.plan import Job, Point, alike, digest, named_revision
@@ -216,9 +215,10 @@ def tune(
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
     question = Question.of(Scenario.of(scenario), trace, folder_for(out), on, progress)
-    bounds = [condition(text, cost) for text in ([subject_to] if isinstance(subject_to, str) else subject_to)]
-    wanted = goals(minimise, maximise, cost)
-    return Search(question, axes_of(over), wanted, bounds, seeds=seeds, trials=trials, seed=tune_seed).run()
+    question = replace(question, scenario=question.scenario.with_(workload__trace=[]))
+    texts = [subject_to] if isinstance(subject_to, str) else subject_to
+    bounds = tuple(condition(text, cost) for text in texts)
+    return Search(question, axes_of(over), goals(minimise, maximise, cost), bounds, seeds, trials, tune_seed).run()
 
 
 @dataclass
@@ -233,32 +233,29 @@ class _Open:
     """The reason why a run of it failed; empty if none did."""
 
 
+@dataclass
 class Search:
     """The trials of one search, whose points come from Optuna."""
 
-    def __init__(
-        self,
-        question: Question,
-        axes: Sequence[Axis],
-        wanted: Sequence[Goal],
-        conditions: Sequence[Condition] = (),
-        *,
-        seeds: int | Sequence[int],
-        trials: int,
-        seed: int,
-    ) -> None:
-        check_keys(axis.key for axis in axes)
-        for axis in axes:
+    question: Question
+    axes: Sequence[Axis]
+    goals: tuple[Goal, ...]
+    conditions: tuple[Condition, ...]
+    seeds: int | Sequence[int]
+    trials: int
+    seed: int
+    """The seed of the search."""
+    open: dict[str, list[_Open]] = field(default_factory=dict)
+    """The trials that wait for a run, by its key."""
+
+    def __post_init__(self) -> None:
+        check_keys(axis.key for axis in self.axes)
+        for axis in self.axes:
             check_key(axis.key)
-        if not axes:
+        if not self.axes:
             raise CoflashError(say("nothing to vary"))
-        if trials < 1:
-            raise CoflashError(f"trials: {trials} was given; at least 1 is allowed")
-        self._question = replace(question, scenario=question.scenario.with_(workload__trace=[]))
-        self._axes, self._seeds = axes, seeds
-        self._goals, self._conditions, self._cases = tuple(wanted), tuple(conditions), wanted[0].cases
-        self._trials, self._seed = trials, seed
-        self._open: dict[str, list[_Open]] = {}
+        if self.trials < 1:
+            raise CoflashError(f"trials: {self.trials} was given; at least 1 is allowed")
 
     def run(self) -> Tuning:
         """Run the remaining trials.
@@ -269,24 +266,24 @@ class Search:
         """
         from coflash.sweep.progress import Watch  # needs rich
 
-        store = self._question.store
+        store = self.question.store
         store.check()
         study, former = self._study(store.path)
-        seeds = self._seeds if isinstance(self._seeds, int) else len(self._seeds)
-        todo = max(self._trials - sum(map(_is_settled, study.trials)), 0)
-        with Watch(self._question.console, todo * seeds * len(self._cases)) as watch:
+        seeds = self.seeds if isinstance(self.seeds, int) else len(self.seeds)
+        todo = max(self.trials - sum(map(_is_settled, study.trials)), 0)
+        with Watch(self.question.console, todo * seeds * len(self.goals[0].cases)) as watch:
             if former:
                 watch.say(f"a search of {former} trials is there from an earlier revision of results, and is done anew")
             if todo and not _hopeless(study):
-                with open_engine(self._question.place) as opened:
+                with self.question.place.engine() as opened:
                     self._work(study, todo, opened, watch)
         return self._tuning(study, store.path).write()
 
     def _work(self, study: optuna.Study, todo: int, opened: Engine, watch: Watch) -> None:
-        store, told = self._question.store, 0
-        with self._question.asked(lambda: str(self._tuning(study, store.path))):
+        store, told = self.question.store, 0
+        with self.question.asked(lambda: str(self._tuning(study, store.path))):
             for outcome in work(self._jobs(study, todo, watch), opened, store, watch, ahead=False):
-                trial = self._open[outcome.job.key].pop()
+                trial = self.open[outcome.job.key].pop()
                 trial.left -= 1
                 if outcome.failure is not None:
                     trial.reason = trial.reason or outcome.failure.error
@@ -300,20 +297,20 @@ class Search:
                         self._tuning(study, store.path).write()
 
     def _jobs(self, study: optuna.Study, todo: int, watch: Watch) -> Iterator[Job]:
-        number, again = self._trials - todo, 0
+        number, again = self.trials - todo, 0
         seen = {tuple(one.params.items()) for one in study.get_trials(deepcopy=False) if _is_settled(one)}
-        points = math.prod(len(one.values) if isinstance(one, Choices) else one.count or math.inf for one in self._axes)
-        while number < self._trials and len(seen) < points and again < _AGAIN_MAX and not _hopeless(study):
+        points = math.prod(len(one.values) if isinstance(one, Choices) else one.count or math.inf for one in self.axes)
+        while number < self.trials and len(seen) < points and again < _AGAIN_MAX and not _hopeless(study):
             study.sampler = self._sampler(number, again)
             trial = study.ask()
-            values = tuple((axis.key, _suggest(trial, axis)) for axis in self._axes)
+            values = tuple((axis.key, _suggest(trial, axis)) for axis in self.axes)
             if (point := tuple(trial.params.items())) in seen:
                 study.tell(trial, state=_optuna().trial.TrialState.FAIL)
                 again += 1
                 continue
             seen.add(point)
             number, again = number + 1, 0
-            tried = tuple(self._question.point((*values, *case), self._seeds) for case in self._cases)
+            tried = tuple(self.question.point((*values, *case), self.seeds) for case in self.goals[0].cases)
             if refused := next((point for point in tried if point.refused), None):
                 watch.refused(refused)
                 _fail(study, trial, refused.refused)
@@ -321,7 +318,7 @@ class Search:
             jobs = [job for point in tried for job in point.jobs]
             opened = _Open(trial, tried, len(jobs))
             for job in jobs:
-                self._open.setdefault(job.key, []).append(opened)
+                self.open.setdefault(job.key, []).append(opened)
             yield from (job.shares(None) for job in jobs)
 
     def _sampler(self, number: int, again: int) -> Any:
@@ -330,9 +327,9 @@ class Search:
         In place of a point that was tried comes one at random.
         """
         if again:
-            return _optuna().samplers.RandomSampler(seed=self._seed + number + _AGAIN_MAX * again)
+            return _optuna().samplers.RandomSampler(seed=self.seed + number + _AGAIN_MAX * again)
         # A trial counts as bad until its value is known, so that parallel trials differ.
-        return _optuna().samplers.TPESampler(seed=self._seed + number, constant_liar=True)
+        return _optuna().samplers.TPESampler(seed=self.seed + number, constant_liar=True)
 
     def _tell(self, study: optuna.Study, opened: _Open, store: Store) -> None:
         by_seed = list(zip(*(point.jobs for point in opened.points), strict=True))
@@ -340,17 +337,17 @@ class Search:
         metrics = {key: Metrics(document["metrics"]) for key, _, document in store.runs(keys)}
         by_goal = [[metrics[job.key] for job in jobs] for jobs in by_seed] if not opened.reason else []
         scenario = opened.points[0].jobs[0].scenario
-        found, bounded = (estimates(numbers, by_goal, scenario) for numbers in (self._goals, self._conditions))
+        found, bounded = (estimates(numbers, by_goal, scenario) for numbers in (self.goals, self.conditions))
         means = [one.mean for one in found if one.mean is not None]
-        limits = zip(self._conditions, bounded, strict=True)
+        limits = zip(self.conditions, bounded, strict=True)
         excess = [limit.excess(number.mean) for limit, number in limits if number.mean is not None]
         if len(means) < len(found) or len(excess) < len(bounded):
             _fail(study, opened.trial, opened.reason or "a run gives no value of an objective or a condition")
             return
-        opened.trial.set_user_attr("values", {axis.key: opened.points[0].values[axis.key] for axis in self._axes})
+        opened.trial.set_user_attr("values", {axis.key: opened.points[0].values[axis.key] for axis in self.axes})
         opened.trial.set_user_attr("found", [one._asdict() for one in found])
         opened.trial.set_user_attr("excess", excess)
-        for limit, beyond in zip(self._conditions, excess, strict=True):
+        for limit, beyond in zip(self.conditions, excess, strict=True):
             opened.trial.set_constraint(limit.text, beyond)
         opened.trial.set_user_attr("runs", keys)
         study.tell(opened.trial, means)
@@ -368,7 +365,7 @@ class Search:
         study: optuna.Study = library.create_study(
             storage=storage,
             study_name=name,
-            directions=["minimize" if goal.is_minimum else "maximize" for goal in self._goals],
+            directions=["minimize" if goal.is_minimum else "maximize" for goal in self.goals],
             load_if_exists=True,
         )
         for stopped in study.get_trials(states=(library.trial.TrialState.RUNNING,)):
@@ -378,16 +375,16 @@ class Search:
 
     def _name(self, revision: int) -> str:
         """Return the name of the search under a revision of results."""
-        wanted = map(repr, (self._goals, self._conditions, self._axes, self._seeds))
-        inputs = (file.sha256 for file in self._question.inputs)
-        return digest([self._question.scenario.hash, named_revision(revision), *wanted, self._seed, *inputs])
+        wanted = map(repr, (self.goals, self.conditions, self.axes, self.seeds))
+        inputs = (file.sha256 for file in self.question.inputs)
+        return digest([self.question.scenario.hash, named_revision(revision), *wanted, self.seed, *inputs])
 
     def _tuning(self, study: optuna.Study, path: Path) -> Tuning:
         done = [trial for trial in study.trials if "found" in trial.user_attrs]
         unbeaten = {trial.number for trial in study.best_trials}
         if not done:
             reasons = [trial.user_attrs["failed"] for trial in study.trials if "failed" in trial.user_attrs]
-            names = " and ".join(goal.name for goal in self._goals)
+            names = " and ".join(goal.name for goal in self.goals)
             stopped = say("alike trials", most=ALIKE_MAX) if _hopeless(study) else ""
             tried = counted(len(reasons), "trial")
             raise CoflashError(say("no value", trials=tried, names=names, stopped=stopped, reason=reasons[-1]))
@@ -402,12 +399,12 @@ class Search:
             )
             for place, one in enumerate(done)
         ]
-        sign = 1 if self._goals[0].is_minimum else -1
+        sign = 1 if self.goals[0].is_minimum else -1
         trials.sort(key=lambda trial: (sum(max(one, 0) for one in trial.excess), sign * (trial.found.mean or 0.0)))
-        best = self._question.scenario.set(list(trials[0].values.items()))
+        best = self.question.scenario.set(list(trials[0].values.items()))
         failed = sum(map(_is_settled, study.trials)) - len(trials)
         return Tuning(
-            path, self._goals, self._conditions, tuple(trials), best, failed, self._importance(study, len(done))
+            path, self.goals, self.conditions, tuple(trials), best, failed, self._importance(study, len(done))
         )
 
     def _importance(self, study: optuna.Study, done: int) -> tuple[dict[str, float], ...]:
@@ -415,13 +412,13 @@ class Search:
 
         PED-ANOVA (Watanabe et al., IJCAI 2023) asks which keys the better trials have in common.
         """
-        if done < _IMPORTANCE_MIN or len(self._axes) < 2:
+        if done < _IMPORTANCE_MIN or len(self.axes) < 2:
             return ()
         importance, found = _optuna().importance, []
         with warnings.catch_warnings():
             # It is experimental, and it assumes that less is better, which the sign ensures.
             warnings.simplefilter("ignore")
-            for place, goal in enumerate(self._goals):
+            for place, goal in enumerate(self.goals):
                 sign, judge = 1 if goal.is_minimum else -1, importance.PedAnovaImportanceEvaluator()
                 shares = importance.get_param_importances(
                     study, evaluator=judge, target=lambda trial, at=place, by=sign: by * trial.values[at]

@@ -134,14 +134,6 @@ function programsChart() {
   };
 }
 
-// A row of choices of which one holds.
-/** @type {(label: string, options: [string, string][], chosen: string, act: (value: string) => void) => HTMLElement} */
-function choices(label, options, chosen, act) {
-  const name = `choice-${fileName(label)}`;
-  return el("fieldset", { class: "choices" }, el("legend", {}, label), ...options.map(([value, text]) =>
-    el("label", {}, el("input", { type: "radio", name, value, checked: value === chosen, change: () => act(value) }), el("span", {}, text))));
-}
-
 /** @type {(place: HTMLElement) => void} */
 function buildRunDetails(place) {
   const tail = new Figure({ title: "Response times", make: tailChart, height: (width) => (width < 480 ? 350 : 430) });
@@ -149,8 +141,8 @@ function buildRunDetails(place) {
   const wear = new Figure({ title: "Erases of each block", make: erasesChart });
   const kinds = data.kinds.filter((kind) => metricAt.get(`response_ns.${kind}.count`));
   $(".head", tail.element).after(el("div", { class: "controls" },
-    choices("Axes", [["beyond", "longer than (log–log)"], ["through", "no longer than"]], runDetails.tail, (value) => { runDetails.tail = value; tail.redraw(); }),
-    kinds.length > 1 ? choices("Requests", kinds.map((kind) => [kind, kind === "all" ? "all" : `${kind}s`]), runDetails.kind, (value) => { runDetails.kind = /** @type {Kind} */ (value); tail.redraw(); }) : null));
+    menu("tail", "Axes", [option("longer than (log–log)", "beyond"), option("no longer than", "through")], (value) => { runDetails.tail = value; tail.redraw(); }),
+    kinds.length > 1 ? menu("kind", "Requests", kinds.map((kind) => option(kind === "all" ? "all" : `${kind}s`, kind)), (value) => { runDetails.kind = /** @type {Kind} */ (value); tail.redraw(); }) : null));
   $(".head", time.element).after(el("div", { class: "controls" }, menu("course", "Over time", data.courses.map(({ title }, at) => option(title, at)), (at) => {
     runDetails.course = Number(at);
     time.title = time.heading.textContent = data.courses[runDetails.course].title;
@@ -166,7 +158,7 @@ function buildRunDetails(place) {
 function buildPrograms(place) {
   const figure = new Figure({ title: "Flash programs by cause", make: programsChart, height: barsHeight });
   $(".head", figure.element).after(el("div", { class: "controls" },
-    choices("Counted in", [["pages", "pages"], ["per-page", "programs per host page"]], runDetails.bars, (value) => { runDetails.bars = value; figure.redraw(); })));
+    menu("bars", "Counted in", [option("pages", "pages"), option("programs per host page", "per-page")], (value) => { runDetails.bars = value; figure.redraw(); })));
   place.append(figure.element);
   runDetails.programs = figure;
   notePrograms();
