@@ -1,4 +1,4 @@
-"""What an exploration says of the cause: the repair by the role of a request, one verdict over recoveries, a check that is to blame."""
+"""What an exploration says of the cause: roles of requests, one verdict over recoveries, a check that is to blame."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ def test_a_failure_names_the_last_request_before_which_a_flush_suffices(tmp_path
 def test_recoveries_have_one_verdict_and_one_repair(tmp_path: Path) -> None:
     steps = "[(4096 + 512 * n, log) for n in range(3)] + [(0, bytes(512))]"
     recover = program(
-        f"log = disk.read(0, 512)\nfor place, data in {steps} if any(log) else []:\n    disk.write(place, data)\ndisk.flush()"
+        "log = disk.read(0, 512)\n"
+        f"for place, data in {steps} if any(log) else []:\n"
+        "    disk.write(place, data)\n"
+        "disk.flush()"
     )
     check = program(
         "found = [int.from_bytes(disk.read(place, 8), 'big') for place in (0, 4096, 4608, 5120)]\n"

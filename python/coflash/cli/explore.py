@@ -130,12 +130,13 @@ def _budget(points: str) -> tuple[int, float]:
     """Return how many states are planned, and the time for them in seconds."""
     if points.isdecimal():
         return min(int(points), sys.maxsize), math.inf
+    refused = CoflashError(f'points: "{points}" was given; a number, or a time such as "10min", is allowed')
     try:
         count, unit = quantity(points)
     except CoflashError:
-        count, unit = 0.0, ""
+        raise refused from None
     if unit != "ns" or count < 0:
-        raise CoflashError(f'points: "{points}" was given; a number, or a time such as "10min", is allowed')
+        raise refused
     # More than are checked in that time.
     return min(int(count / 1e9 * 50), sys.maxsize), count / 1e9
 

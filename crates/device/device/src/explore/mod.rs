@@ -393,7 +393,7 @@ impl Exploring<'_> {
         }
         let (record, faults) = disk.into_record().map_err(io)?;
         record.data.as_ref().map_or(Ok(()), File::sync_all).map_err(io)?;
-        if records.is_empty() && record.log.entries.is_empty() {
+        if records.is_empty() && record.log.entries.is_empty() && record.log.marks.is_empty() {
             let allowed = "its address is in COFLASH_NBD, its socket in COFLASH_SOCKET";
             let text = format!("the workload sent the device no write, trim or flush: {allowed}");
             return Err(self.folder.unusable(text));
