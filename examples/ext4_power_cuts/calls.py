@@ -159,4 +159,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, ValueError) as problem:
+        sys.exit(f"usage: calls.py explored.json CALLS: {problem}")

@@ -151,4 +151,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, ValueError) as problem:
+        sys.exit(f"usage: owners.py explored.json: {problem}")

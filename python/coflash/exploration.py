@@ -11,6 +11,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from coflash._core import __version__
+from coflash.quantity import counted
 
 _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -66,6 +67,7 @@ class Failure:
             wrong, a trim if that may be.
         power_on_s: When power was switched on for its run, in seconds since 1970: `strace -ttt` writes the same clock.
         reordered: Whether two requests that were under way together must land in the other order.
+        is_unsteady: Whether the check found nothing wrong when it looked again.
         folder: The folder of its device.
         story: All that in words.
     """
@@ -83,6 +85,7 @@ class Failure:
     fatal: list[Requested]
     power_on_s: float
     reordered: bool
+    is_unsteady: bool
     folder: str
     story: str
 
@@ -113,8 +116,9 @@ class Explored:
             in which it began (`recovers`).
         faults: The faults of the other runs, and whether each came.
         unreported: Those of them that made a request fail, after which the workload ended with exit status 0.
-        repairs: For each run with wrong states, and no fault, the cheapest repair: its `flushes`, each by the number of
-            the request before it and that of its device, empty if none is proved to mend it; and the `story` in words.
+        repairs: Of the workload and of the recovery, if states of them are wrong without a fault, the cheapest repair:
+            its `flushes` in one run, each by the number of the request before it and that of its device, empty if none
+            is proved to mend it; the state from which that run `recovers`; and the `story` in words.
         planned: States that were to be checked.
         is_stopped: Whether it was stopped before.
     """
@@ -145,7 +149,7 @@ class Explored:
             f"{self.failed:,} of {self.states:,} states that were checked are wrong; {self.changes:,} changes,"
             f" {self.flushes:,} flushes, {self.marks:,} marks",
             f"coverage: {all_runs['shapes_checked']:,} of {all_runs['shapes']:,} shapes of what is open between two"
-            f" promises, in {all_runs['windows']:,} windows",
+            f" promises, in {counted(all_runs['windows'], 'window')}",
         ]
         if recoveries := sum("recovers" in run for run in self.coverage):
             lines.append(f"recovery: {recoveries:,} runs, cut again where they began in a right state")

@@ -380,10 +380,11 @@ def test_a_command_that_does_not_end_is_ended_with_all_that_it_began(tmp_path: P
     begins = f"sleep 1000 & echo $! >> {tmp_path}/left"
     with pytest.raises(CoflashError, match=re.escape("the workload failed: it did not end within 0.2 s")):
         device.explore(scenario("none"), tmp_path / "device", f"{begins}; wait", "true", timeout_s=0.2)
-    device.explore(None, tmp_path / "device", begins, begins)
+    flush = program("disk.flush()")
+    device.explore(None, tmp_path / "device", f"{begins}; {flush}", begins)
     check = f"[ $COFLASH_STATE -eq 0 ] || {{ {begins}; wait; }}"
-    found = device.explore(None, tmp_path / "device", "true", check, timeout_s=2)
-    assert [failure.ended for failure in found.failures] == ["it did not end within 2 s"]
+    found = device.explore(None, tmp_path / "device", flush, check, timeout_s=4)
+    assert [failure.ended for failure in found.failures] == ["it did not end within 4 s"]
     for number in (tmp_path / "left").read_text().split():
         assert has_ended(int(number))
 
@@ -400,7 +401,7 @@ def has_ended(number: int) -> bool:
 @pytest.mark.parametrize("where", ["run", "check"])
 def test_an_interrupted_exploration_leaves_nothing(number: signal.Signals, where: str, tmp_path: Path) -> None:
     slow = f"[ ${{COFLASH_STATE:-1}} -eq 0 ] || {{ echo $$ >> {tmp_path}/pids; sleep 1000; }}"
-    commands = {"run": "true", "check": "true", where: slow}
+    commands = {"run": program("disk.flush()"), "check": "true", where: slow}
     (tmp_path / "temporary").mkdir()
     environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
     arguments = ["explore", small(tmp_path), "--device", str(tmp_path / "device")]

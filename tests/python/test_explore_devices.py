@@ -40,7 +40,7 @@ def test_a_flush_covers_its_own_device_alone(between: str, is_found: bool, tmp_p
         (lost,), (kept,) = failure.lost, failure.kept
         assert (lost.device, lost.offset, kept.device, kept.offset) == (2, 0, 1, 0)
         assert "write of 512 bytes at 0 of device 2" in failure.story
-        assert "no flush of its device covers it before the cut; a flush of its device before request" in failure.story
+        assert "no flush of its device covers it before the cut; a flush of its device between its" in failure.story
 
 
 def test_devices_have_their_sizes_and_keep_what_is_written_at_their_ends(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_the_repair_is_the_flushes_of_the_mended_program_or_none(name: str, blan
     found = device.explore(None, blank, case.run[FAULT], case.check[FAULT], points=12, seed=1)
     (repair,) = found.repairs
     assert [*map(tuple, repair["flushes"])] == MENDED[name], repair
-    assert repair["story"].startswith("a flush between" if MENDED[name] else "no flush mends it")
+    assert repair["story"].startswith("a flush " if MENDED[name] else "no flush mends it")
     assert repair["story"] in found.summary()
 
 

@@ -130,13 +130,17 @@ def _budget(points: str) -> tuple[int, float]:
     """Return how many states are planned, and the time for them in seconds."""
     if points.isdecimal():
         return min(int(points), sys.maxsize), math.inf
-    count, unit = quantity(points)
-    if unit != "ns":
-        raise CoflashError(f'points: "{points}" was given; a number, or a time such as "10min", is allowed')
+    refused = CoflashError(f'points: "{points}" was given; a number, or a time such as "10min", is allowed')
+    try:
+        count, unit = quantity(points)
+    except CoflashError:
+        raise refused from None
+    if unit != "ns" or count < 0:
+        raise refused
     # More than are checked in that time.
     return min(int(count / 1e9 * 50), sys.maxsize), count / 1e9
 
 
 def _about(failure: Failure) -> str:
-    said = failure.output.strip()[-300:]
-    return f"{failure.story}  the check: {failure.ended}; {said}\n  look: {failure.folder}/look.sh"
+    said = "; ".join(filter(None, [failure.ended, failure.output.strip()[-300:]]))
+    return f"{failure.story}  the check: {said}\n  look: {failure.folder}/look.sh"

@@ -3,7 +3,6 @@
 use super::check::Checker;
 use super::commands::Ended;
 use super::plan::Planned;
-use super::states::State;
 use crate::folder::DeviceError;
 use crate::order::{Entry, Id, Kind};
 use coflash_store::{Disk, Disks};
@@ -41,11 +40,18 @@ pub struct Requested {
     pub why: Option<String>,
 }
 
+/// A kind of request in words, such as "write with FUA".
+pub(crate) fn kind_in_words(kind: Kind, fua: bool) -> String {
+    format!("{kind:?}{}", if fua { " with FUA" } else { "" }).to_lowercase().replace("fua", "FUA")
+}
+
+/// Kept parts of a torn request that are told.
+const TORN_TOLD: usize = 4;
+
 impl std::fmt::Display for Requested {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let kind = format!("{:?}", self.kind).to_lowercase();
-        let fua = if self.fua { " with FUA" } else { "" };
-        write!(f, "request {}: {kind}{fua} of {} bytes at {}", self.number, self.length, self.offset)?;
+        let kind = kind_in_words(self.kind, self.fua);
+        write!(f, "request {}: {kind} of {} bytes at {}", self.number, self.length, self.offset)?;
         self.device.map_or(Ok(()), |device| write!(f, " of device {device}"))?;
         write!(f, ", sent at {:.3} ms", self.arrived_ns as f64 / 1e6)?;
         match self.answered_ns {
@@ -55,9 +61,12 @@ impl std::fmt::Display for Requested {
         if let Some(mark) = &self.mark {
             write!(f, ", after the mark \"{mark}\"")?;
         }
-        for (number, range) in self.torn.iter().enumerate() {
+        for (number, range) in self.torn.iter().take(TORN_TOLD).enumerate() {
             let of = if number == 0 { "; torn, of it is kept:" } else { "," };
             write!(f, "{of} {} bytes at {}", range.end - range.start, range.start)?;
+        }
+        if let Some(more) = self.torn.len().checked_sub(TORN_TOLD).filter(|&more| more > 0) {
+            write!(f, ", and {more} more parts")?;
         }
         self.why.as_ref().map_or(Ok(()), |why| write!(f, "; {why}"))
     }
@@ -92,6 +101,9 @@ pub struct Failed {
     pub power_on_s: f64,
     /// Whether two requests that were under way together must land in the other order.
     pub reordered: bool,
+    /// Whether the check found nothing wrong when it looked again.
+    #[serde(default)]
+    pub is_unsteady: bool,
     /// The folder of its device.
     pub folder: PathBuf,
     /// All that in words.
@@ -110,6 +122,11 @@ impl Failed {
         format!("{:?}", (&self.ended, self.reordered, shape(&self.lost)))
     }
 
+    /// Whether it fails although nothing that had come is lost.
+    pub(crate) fn is_without_loss(&self) -> bool {
+        self.lost.is_empty() && self.kept.is_empty() && self.fatal.is_empty() && !self.reordered
+    }
+
     /// Tell it in words.
     pub(crate) fn words(&self) -> String {
         let alike = if self.count > 1 { format!(" and {} alike", self.count - 1) } else { String::new() };
@@ -125,6 +142,12 @@ impl Failed {
             let _ = write!(text, ", in the run with the fault {fault}");
         }
         text.push('\n');
+        if self.is_unsteady {
+            return text + "checked again it is right: the check is unsteady\n";
+        }
+        if self.is_without_loss() {
+            return text + "nothing is lost, and the check fails all the same: look at the check first\n";
+        }
         let mut list = |title: &str, requests: &[Requested]| {
             let _ = writeln!(text, "{title}{}", if requests.is_empty() { " none" } else { "" });
             for request in requests.iter().take(TOLD) {
@@ -172,8 +195,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Why a request may be lost, and what would cover it.
-    fn why(&self, state: &State, id: Id) -> String {
+    /// Why a request may be lost, and what would cover it before the first of those that must be there, or the last mark.
+    fn why(&self, Planned { window, state, .. }: &Planned, kept: &[Id], id: Id) -> String {
         let (entries, entry) = (&self.record.log.entries, &self.record.log.entries[id]);
         let Some(answered) = entry.answered.filter(|_| id < state.come) else {
             return if id < state.come { "it was never answered" } else { "it came after the cut" }
@@ -193,8 +216,14 @@ impl Checker<'_> {
                 let [sent, came] = [flush.arrived, answered].map(|moment| moment.ns as f64 / 1e6);
                 format!("the flush sent at {sent:.3} ms does not cover it: its answer came at {came:.3} ms")
             });
-        let next = entries.iter().position(|next| next.is_change() && next.arrived > answered);
-        format!("{why}; a flush{of} before request {} would cover it", next.unwrap_or(entries.len()) + 1)
+        let come_later = |other: &&Id| entries[**other].arrived > answered;
+        let marks = &self.record.log.marks[..self.plan.windows[*window].marks];
+        let last =
+            marks.last().filter(|mark| mark.at > answered).map(|mark| format!("the mark \"{}\"", mark.text));
+        let before = kept.iter().find(come_later).map(|other| format!("request {}", other + 1)).or(last);
+        before.map_or(why.clone(), |before| {
+            format!("{why}; a flush{of} between its answer and {before} would cover it")
+        })
     }
 
     /// Keep a failure: its device as at power on after the cut, what the check wrote, and the requests that it takes.
@@ -203,10 +232,11 @@ impl Checker<'_> {
         planned: &Planned,
         number: usize,
         ended: &Ended,
-        [lost, kept, fatal]: [&Vec<Id>; 3],
+        is_unsteady: bool,
+        [lost, kept, fatal]: [&[Id]; 3],
     ) -> Result<Failed, DeviceError> {
         let [(_, flushes), _, (_, mark), _] = self.environment(planned, number);
-        let why = |&id| Requested { why: Some(self.why(&planned.state, id)), ..self.requested(planned, id) };
+        let why = |&id| Requested { why: Some(self.why(planned, kept, id)), ..self.requested(planned, id) };
         let failed = Failed {
             state: number,
             count: 1,
@@ -221,6 +251,7 @@ impl Checker<'_> {
             fatal: fatal.iter().map(|&id| self.requested(planned, id)).collect(),
             power_on_s: self.record.power_on_s,
             reordered: planned.state.order.is_some(),
+            is_unsteady,
             folder: self.exploring.folder.join("failures").join(format!("{number:06}")),
             story: String::new(),
         };

@@ -48,13 +48,14 @@ use outlines::Alike;
 use plan::Plan;
 pub use plan::{Coverage, Planned};
 use record::{Cut, Record};
+use repair::Checked;
 pub use repair::Repair;
 use run::RunDisk;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
-use std::mem::replace;
+use std::mem::{replace, take};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -311,11 +312,14 @@ impl Exploring<'_> {
             }
         }
         let cuts = if plan.recover.is_some() { self.cuts(&records[0])? } else { Vec::new() };
-        for (number, cut) in cuts.iter().enumerate() {
-            let counted = self.run(Faults::default(), cuts.len(), &mut records, Some(cut), report)?;
+        let mut recovered = Vec::new();
+        for cut in &cuts {
+            recovered.push(self.run(Faults::default(), cuts.len(), &mut records, Some(cut), report)?);
+        }
+        for (number, (cut, counted)) in cuts.iter().zip(&recovered).enumerate() {
             for fault in &faults {
                 let mut stream = Seed(plan.seed).child(&number.to_string()).stream("fault of a recovery");
-                let mut each = Faults::each(fault, &counted, &mut stream);
+                let mut each = Faults::each(fault, counted, &mut stream);
                 self.run(each.swap_remove(number % each.len()), cuts.len(), &mut records, Some(cut), report)?;
             }
         }
@@ -391,6 +395,11 @@ impl Exploring<'_> {
         }
         let (record, faults) = disk.into_record().map_err(io)?;
         record.data.as_ref().map_or(Ok(()), File::sync_all).map_err(io)?;
+        if records.is_empty() && record.log.entries.is_empty() && record.log.marks.is_empty() {
+            let allowed = "its address is in COFLASH_NBD, its socket in COFLASH_SOCKET";
+            let text = format!("the workload sent the device no write, trim or flush: {allowed}");
+            return Err(self.folder.unusable(text));
+        }
         let is_unreported = ended.is_good && faults.has_failed;
         records.push(Record { cut: cut.cloned(), power_on_s, share, is_unreported, ..record });
         Ok(faults)
@@ -472,9 +481,8 @@ impl Exploring<'_> {
         let explored = Mutex::new(explored);
         let known = || lock(&explored);
         let mut report = || report(&known().clone());
-        let whole = &[plans[0].uncut][if only.is_some() { 1 } else { 0 }..];
         // What fails without a power cut says nothing of power cuts.
-        self.on_states((records, 0, &plans[0]), whole, &mut report, |checker, _, planned| {
+        self.on_states((records, 0, &plans[0]), &[plans[0].uncut], &mut report, |checker, _, planned| {
             let ended = checker.check(planned, 0)?;
             if ended.is_good || self.commands.is_stopped() {
                 return Ok(());
@@ -495,10 +503,12 @@ impl Exploring<'_> {
         }
         let (verdicts, file) = self.verdicts(only).map_err(|problem| self.folder.io(problem))?;
         let (mut first, wrong) = (1, Mutex::new(BTreeSet::new()));
+        let (mut alike, mut checked) = (Mutex::new(Alike::default()), Vec::new());
+        let program = |record: &Record| (record.cut.is_some(), record.fault.clone());
         for (run, plan) in plans.iter().enumerate() {
             // What recovers from a wrong state says nothing.
             let is_known = plan.coverage.recovers.is_some_and(|state| lock(&wrong).contains(&state));
-            let (alike, early) = (Mutex::new(Alike::default()), Mutex::new(BTreeSet::<usize>::new()));
+            let early = Mutex::new(BTreeSet::<usize>::new());
             let count = |state: usize, is_wrong: bool| {
                 lock(&early).extend(&plan.states[state - first].early);
                 lock(&wrong).extend(is_wrong.then_some(state));
@@ -548,16 +558,22 @@ impl Exploring<'_> {
                     (&file).write_all(line.as_bytes()).map_err(|problem| self.folder.io(problem))
                 })?;
             }
-            let failures: Vec<_> = alike.into_inner().expect("no check panics").failures().collect();
+            checked.extend((!is_known).then_some(Checked { record: run, plan, first }));
+            first += plan.states.len();
+            // Runs of one program are told together, and have one repair.
+            if records.get(run + 1).is_some_and(|next| program(next) == program(&records[run])) {
+                continue;
+            }
+            let failures: Vec<_> =
+                take(&mut alike).into_inner().expect("no check panics").failures().collect();
+            let checked = take(&mut checked);
             // Against a drive that fails no flush helps.
             let is_mendable = records[run].fault.is_none() && only.is_none();
             if is_mendable && !failures.is_empty() && !self.commands.is_stopped() {
-                let repair =
-                    self.repair((records, run, plan), (first, &lock(&wrong)), &failures, &mut report)?;
+                let repair = self.repair(records, &checked, &lock(&wrong), &failures, &mut report)?;
                 known().repairs.push(repair);
             }
             known().failures.extend(failures);
-            first += plan.states.len();
         }
         let explored = explored.into_inner().expect("no check panics");
         Ok(Explored { is_stopped: self.commands.is_stopped(), ..explored })

@@ -110,6 +110,9 @@ impl Checker<'_> {
         let durable = self.plan.durable_at(log, window, None);
         let mut shrinking =
             Shrinking { checker: self, durable, number, window, checks: 0, known: BTreeMap::new() };
+        if !shrinking.fails(&planned.state)? && !self.exploring.commands.is_stopped() {
+            return self.keep(planned, number, ended, true, [&[]; 3]);
+        }
         let (from, come) = shrinking.without_end(planned.state.clone())?;
         // The fewest that must be lost, if all else is there.
         let all = come.iter().copied().filter(|&id| !from.has_whole(log, id)).collect();
@@ -136,7 +139,7 @@ impl Checker<'_> {
         let last = self.check(&shrunk, number)?;
         let ended = if last.is_good || self.exploring.commands.is_stopped() { ended } else { &last };
         let fatal = if kept.is_empty() { self.fatal(&shrunk, number)? } else { None };
-        self.keep(&shrunk, number, ended, [&lost, &kept, &fatal.into_iter().collect::<Vec<_>>()])
+        self.keep(&shrunk, number, ended, false, [&lost, &kept, fatal.as_slice()])
     }
 
     /// The last durable change without which a state is right: a trim, if that may be.
