@@ -22,6 +22,7 @@ from coflash.files.digest import check_lasting, digest_of
 from coflash.files.kept import fetched
 from coflash.quantity import counted
 from coflash.trace import NO_OPTIONS, Options, Paths, Progress, info, paths, settings_of
+from coflash.trace.survey import files_in
 from coflash.trace.trace_info import TraceInfo
 
 DOCUMENT = "volumes.json"
@@ -224,21 +225,25 @@ def _command(document: Mapping[str, Any]) -> str:
     return shlex.join(words)
 
 
-def documents(files: Iterable[str]) -> dict[str, dict[str, Any] | None]:
+def documents(files: Iterable[str], *, each_file: bool = False) -> dict[str, dict[str, Any] | None]:
     """Return the documents of files that are folders of volumes, or URLs of some; None of others.
+
+    With `each_file` any other folder stands for its files.
 
     Raises:
         CoflashError: One cannot be read, or its files are not as it lists them.
     """
-    found = {}
+    found = dict[str, dict[str, Any] | None]()
     for file in files:
         is_folder = not remote.is_url(file) and remote.path_of(file).is_dir()
-        found[file] = document = read(file) if remote.is_url(file) or is_folder else None
-        if document is None and is_folder:
-            files, mend = f"{shlex.quote(file)}/*", f"`coflash trace split TRACE --out {file}` writes some"
-            if any(remote.path_of(file).iterdir()):
-                mend = f"`coflash fleet {files} --by file` takes each file as a volume"
-                mend += f", `coflash trace split {files} --out DIR` writes those that its records name"
+        document = read(file) if remote.is_url(file) or is_folder else None
+        inside = files_in(file) if is_folder and document is None else ()
+        found |= dict.fromkeys(inside) if each_file and inside else {file: document}
+        if document is None and is_folder and not (each_file and inside):
+            given, mend = shlex.quote(file), f"`coflash trace split TRACE --out {file}` writes some"
+            if inside:
+                mend = f"`coflash fleet {given} --by file` takes each file as a volume"
+                mend += f", `coflash trace split {given}/* --out DIR` writes those that its records name"
             raise CoflashError(f"{file}: is a folder without volumes; {mend}")
         if document is not None and (damaged := _damaged(str(file), document)):
             names = ", ".join(sorted(damaged))
