@@ -25,13 +25,12 @@ def with_bytes(
     """
     found: dict[str, Sequence[Any]] = {}
     for name, values in columns.items():
+        found[name] = values
         shares = [_share(value) for value in values] if name in AMOUNTS else []
         if any(share is not None for share in shares):
-            rows = zip(values, shares, runs, times or [1.0] * len(runs), strict=True)
-            found[name] = [one if share is None else _in_bytes(name, share, *of) for one, share, *of in rows]
+            rows = zip(values, shares, zip(runs, times or [1.0] * len(runs), strict=True), strict=True)
+            found[name] = [one if share is None else _in_bytes(name, share, *of) for one, share, of in rows]
             found[f"{name}_share"] = shares
-        else:
-            found[name] = values
     return found
 
 

@@ -340,8 +340,14 @@ class Results:
                     msg = f'SQL: {dotted[0]}: a name with dots stands in double quotes: "{dotted[0]}"'
                 if unknown := _UNKNOWN_COLUMN.search(str(error)):
                     meant = [path for path in metric_names() if short(path) == unknown[1]]
-                    names = [*self.table().column_names, *map(short, metric_names())]
-                    near = " or ".join(meant) or next(iter(difflib.get_close_matches(unknown[1], names, 1)), "")
+                    columns = self.table().column_names
+                    names = {
+                        key: next((one for one in columns if one.startswith(f"{key}_")), key) for key in self._keys()
+                    }
+                    names |= {name: name for name in (*columns, *map(short, metric_names()))}
+                    near = " or ".join(meant) or "".join(
+                        map(names.__getitem__, difflib.get_close_matches(unknown[1], names, 1))
+                    )
                     msg = f'SQL: no column "{unknown[1]}"; did you mean "{near}"?' if near else msg
                 raise CoflashError(msg) from error
 

@@ -169,13 +169,10 @@ class Fleet(Finding, Tabular):
         volume = {one.name: one for one in self.volumes}
         rows = [volume[point.values[VOLUME]] for point in self.sweep.points]
         whole = self.sweep.table(*measures).to_dict()
+        of_volumes = ("requests", "written_bytes", "footprint_pages")
+        about = {name: np.array([getattr(one, name) for one in rows]) for name in of_volumes}
         exported = [_PAGE_BYTES * max(self.least_pages, self.needed_pages[one.name]) for one in rows]
-        about = {
-            "requests": np.array([one.requests for one in rows]),
-            "written_bytes": np.array([one.written_bytes for one in rows]),
-            "footprint_pages": np.array([one.footprint_pages for one in rows]),
-            "exported_bytes": np.array(exported),
-        }
+        about["exported_bytes"] = np.array(exported)
         for name, pages in (("host_writes_pages", "host_writes_pages"), ("programs_pages", _PROGRAMS)):
             about[name] = np.array([one.mean for one in self.sweep.estimates(pages)], np.float64)
         first, *_ = self.sweep.measures(*measures)
@@ -415,8 +412,7 @@ def _least_pages(base: Scenario, assignments: Sequence[Assignment]) -> int:
 
 def _problem(base: Scenario, pages: int, assignments: Sequence[Assignment]) -> str:
     """Return why not all points can have a device of this size; empty if they can."""
-    sized = [(key, value) for key, value in _sized(pages).items()]
-    return next(filter(None, (refusal(base, (*sized, *assignment)) for assignment in assignments)), "")
+    return next(filter(None, (refusal(base, (*_sized(pages).items(), *each)) for each in assignments)), "")
 
 
 def _needed_pages(

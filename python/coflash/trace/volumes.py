@@ -10,7 +10,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -187,7 +187,7 @@ def read(place: str | os.PathLike[str]) -> dict[str, Any] | None:
         CoflashError: It cannot be read.
     """
     place = place if remote.is_url(place) else remote.path_of(place)
-    at, names = f"{place}/{DOCUMENT}", {field.name for field in fields(Volume)}
+    at = f"{place}/{DOCUMENT}"
     try:
         if remote.is_url(place):
             text = remote.Tree(str(place)).contents([DOCUMENT]).get(DOCUMENT)
@@ -196,16 +196,16 @@ def read(place: str | os.PathLike[str]) -> dict[str, Any] | None:
         if text is None:
             return None
         document: dict[str, Any] = json.loads(text)
-        is_ours = {"coflash", "trace", "options"} <= set(document)
-        is_ours = is_ours and all(names == set(one) for one in document["volumes"])
+        if not {"coflash", "trace", "options"} <= set(document):
+            raise KeyError
+        listed(place, document)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise CoflashError(f"{at}: cannot be read: {error}") from error
-    except (ValueError, TypeError, KeyError):
-        is_ours = False
-    if not is_ours:
-        raise CoflashError(f"{at}: was not written by this version of coflash trace split; give another folder")
+    except (ValueError, TypeError, KeyError) as error:
+        msg = f"{at}: was not written by this version of coflash trace split; give another folder"
+        raise CoflashError(msg) from error
     return document
 
 
