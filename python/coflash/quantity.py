@@ -96,7 +96,8 @@ def parsed(value: Any) -> tuple[float, Unit] | None:
 def with_units(columns: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
     """Turn columns of sizes, times, energies and shares, given as texts, into numbers whose unit ends the name.
 
-    A column whose texts have several units, as `5%` and `64MiB`, stays as it is.
+    A name that ends with the unit stays, as that of `ftl.spare.share`. A column whose texts have several units stays as
+    it is.
     """
     found: dict[str, Sequence[Any]] = {}
     for name, values in columns.items():
@@ -107,7 +108,8 @@ def with_units(columns: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]
         unit = units.pop().lower() if len(units) == 1 else ""
         is_whole = all(pair is None or pair[0].is_integer() for pair in pairs)
         numbers = [None if pair is None else int(pair[0]) if is_whole else pair[0] for pair in pairs]
-        found.update({f"{name}_{unit}": numbers} if unit else {name: values})
+        named = name if name.endswith(unit) else f"{name}_{unit}"
+        found.update({named: numbers} if unit else {name: values})
     return found
 
 

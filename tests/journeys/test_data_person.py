@@ -82,6 +82,8 @@ def test_a_data_person_works_in_a_notebook(tmp_path: Path, monkeypatch: pytest.M
     # Sizes and times are numbers, with their unit in the name.
     assert swept.results.to_polars().schema["timing.page_program_ns"] == pl.Int64
     assert swept.table("waf_host").to_polars()["cache.size_share"].to_list() == [0.01, 0.05, 0.2]
+    in_bytes = swept.results.sql('select distinct "cache.size_bytes" = 4096 * "cache.capacity_pages" as same from runs')
+    assert list(in_bytes["same"]) == [True]
     means = swept.results.sql('select "cache.size", avg(waf_host) as waf from runs group by 1 order by 2')
     assert list(means["cache.size"]) == ["20%", "5%", "1%"]
     assert "mine" in coflash.Scenario.from_dict(device)._repr_html_()

@@ -21,6 +21,9 @@ from coflash import CoflashError
 from coflash.cli import app
 from coflash.demo import find_trace
 from coflash.files import remote
+from coflash.keys import keys
+from coflash.results.amounts import AMOUNTS
+from coflash.results.subject import Subject
 from coflash.sweep.fleet import By, Fleet
 from coflash.sweep.plan import Plan
 from coflash.trace import volumes
@@ -236,6 +239,11 @@ def test_options_of_a_split_are_texts_or_values(tmp_path: Path) -> None:
     assert [[one.requests for one in found] for found in of] == [[9], [9]]
 
 
+def test_every_key_of_a_size_or_a_share_is_known() -> None:
+    amounts = {key.path for key in keys() if "or a share" in key.type or "bytes or a share" in key.meaning}
+    assert {path for path in amounts if "[]" not in path} == {*AMOUNTS}
+
+
 def test_the_command_that_mends_a_split_has_its_options_and_a_file_counts_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -343,8 +351,45 @@ def test_files_are_volumes_too(tmp_path: Path, trace: str) -> None:
     assert [one.name for one in found.volumes] == [*(Path(file).stem for file in some), "twin"]
     said = f"1 volume with the requests of another, each counted as one more (twin; the first as {Path(some[0]).stem})"
     assert said in found.remarks
+    assert said in coflash.results(tmp_path / "out").remarks
+    frame = found.sweep.results.to_polars()
+    assert sorted(frame["name"]) == sorted(2 * [one.name for one in found.volumes]), "each has runs of its own"
+    none = frame.filter(polars.col("cooperation.name") == "none")
+    assert none["waf_host"].mean() == pytest.approx(found.spread("waf_host")[0].mean)
+    every = coflash.results(tmp_path / "out").sql("select count(distinct name) as n, count(*) as runs from runs")
+    assert (every["n"][0], every["runs"][0]) == (3, 6)
     again = coflash.fleet(str(tmp_path / "parts"), VARY, out=tmp_path / "out", scenario=SMALL)
     assert len(again.volumes) == 3
+
+
+def test_a_folder_stands_for_its_files_and_what_was_assumed_of_them_is_one_note(tmp_path: Path) -> None:
+    folder = tmp_path / "volumes"
+    folder.mkdir()
+    headers = {"a": "time_us,op,offset,size_bytes", "b": "time_ms,op,offset_bytes,size", "c": "op,time_s,offset,length"}
+    for name, header in headers.items():
+        order = "op,time" if name == "c" else "time,op"
+        rows = (f"{number},W" if order == "time,op" else f"W,{number}" for number in range(300))
+        text = "\n".join(f"{row},{4096 * (place % 90)},4096" for place, row in enumerate(rows))
+        (folder / f"{name}.csv").write_text(f"{header}\n{text}\n")
+    found = coflash.fleet(str(folder), VARY, out=tmp_path / "out", by="file", scenario=SMALL)
+    assert [one.name for one in found.volumes] == [*headers]
+    for notes in (found.notes(), coflash.results(tmp_path / "out").remarks):
+        (note,) = (note for note in notes if "read with columns=" in note)
+        assert re.search(r"\(In 6 of 6 runs: [abc], [abc], [abc]; the columns are those of [abc] · ", note)
+
+
+def test_a_size_given_as_a_share_is_in_bytes_too(trace: str, tmp_path: Path) -> None:
+    found = coflash.fleet(trace, {"cache.size": ["5%", "64KiB"]}, out=tmp_path / "out", scenario=SMALL)
+    runs = found.sweep.results.to_polars()
+    assert runs["cache.size_bytes"].to_list() == (4096 * runs["cache.capacity_pages"]).to_list()
+    assert set(runs["cache.size_share"]) == {0.05, None}
+    assert runs["ftl.spare.share"].dtype == polars.Float64
+    assert not [name for name in runs.columns if name.endswith("share_share")]
+    table = found.table("waf_host").to_polars()
+    assert table.columns[:4] == ["volume", "cache.size_bytes", "cache.size_share", "requests"]
+    assert sorted(table["cache.size_bytes"]) == sorted(runs["cache.size_bytes"])
+    with pytest.raises(CoflashError, match=r'no column "cache\.siz_bytes"; did you mean "cache\.size_bytes"'):
+        found.sweep.results.sql('select "cache.siz_bytes" from runs')
 
 
 def test_the_command_says_how_results_spread_resumes_and_writes_what_is_asked(trace: str, tmp_path: Path) -> None:
@@ -505,7 +550,12 @@ def test_all_files_that_cannot_be_read_are_named_at_once(trace: str, tmp_path: P
     assert set(found.unread) == {str(empty), str(broken)}
     every = len(found.volumes) + len(found.left_out) + 2
     assert f"{len(found.volumes)} of {every} volumes" in str(found), "one that writes nothing counts, too"
-    assert sum("cannot be read" in note for note in found.notes()) == 2
+    (note,) = (note for note in found.notes() if "cannot be read" in note)
+    assert note.startswith(f"2 files left out, since they cannot be read: {empty}: the file is empty")
+    (short, *remarks) = coflash.results(tmp_path / "out").remarks[: 1 + len(found.remarks)]
+    assert short.startswith(f"{tmp_path / 'out'}: a fleet of {found.count}, ")
+    assert remarks == found.remarks, "they are kept with the folder"
+    assert {short, *remarks} <= {*Subject.read([tmp_path / "out"]).remarks}
     assert repr(found) == f"<Fleet of {found.count} in {tmp_path / 'out'}>"
     assert found.to_pandas().shape[0] == found.to_polars().height == len(found.sweep.points)
     assert "<table>" in found._repr_html_()

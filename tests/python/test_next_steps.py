@@ -41,7 +41,7 @@ STEPS: list[tuple[str, str]] = [
     ("tune demo --fio jobs.fio --over seed=1..2", "--trace FILE; or --set workload.fio=FILE"),
     ("trace convert --fio jobs.fio -o new.parquet", "the job file where the trace would be"),
     ("fleet emptydir --vary cooperation=none", "`coflash trace split TRACE --out emptydir` writes some"),
-    ("fleet folder --vary cooperation=none", "`coflash fleet folder/* --by file` takes each file as a volume"),
+    ("fleet folder --vary cooperation=none", "`coflash fleet folder --by file` takes each file as a volume"),
     ("fleet file.csv --vary cooperation=none --vary cooperation.name=cdm", "cooperation is varied twice"),
     ("size file.csv --goal waf_host<2 --over gc.victim=fifo --over gc.victim=greedy", "gc.victim is varied twice"),
     ("sweep demo --vary cooperation=none --vary cooperation.name=cdm", "give all its values at once"),

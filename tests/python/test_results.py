@@ -108,7 +108,11 @@ def test_sql_sees_runs_series_histograms_and_erases(found: Results) -> None:
     assert found.sql("select * from runs").to_polars().height == 5
     (row,) = json_rows(found.sql("select 'nan'::double a, null::int b, 1.5 c, 'x' d"))
     assert row == {"a": None, "b": None, "c": 1.5, "d": "x"}
-    for wrong, meant in {"waf_hots": "waf_host", "respnse.p99": "response.p99", "cache.sice": "cache.size"}.items():
+    for wrong, meant in {
+        "waf_hots": "waf_host",
+        "respnse.p99": "response.p99",
+        "cache.sice": "cache.size_bytes",
+    }.items():
         with pytest.raises(CoflashError, match=f'^SQL: no column "{wrong}"; did you mean "{meant}"'):
             found.sql(f'select "{wrong}" from runs')  # noqa: S608
     with pytest.raises(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, final
@@ -23,6 +24,7 @@ from coflash.measures.catalogue import metric, metric_names, short
 from coflash.measures.measure import BRIEF, Measure, applying
 from coflash.measures.metrics import Metrics
 from coflash.quantity import counted, number_in, with_units
+from coflash.results.amounts import with_bytes
 from coflash.results.assumptions import assumed, texts_of
 from coflash.results.identity import replaced_inputs
 from coflash.results.notes import together
@@ -38,7 +40,7 @@ from coflash.results.result import (
     revision_of,
 )
 from coflash.results.selection import called, matching
-from coflash.results.store import FolderStore, LocalFolder, Run, store_at
+from coflash.results.store import Fleets, FolderStore, LocalFolder, Run, store_at
 from coflash.results.tables import runs_table
 from coflash.results.varying_keys import Key, labels, varied_keys
 from coflash.scenario import LABELS, as_text, flat, leaf
@@ -81,9 +83,11 @@ class Results:
         is_replayed: Whether any run replayed a trace, which is the same for every seed.
     """
 
-    def __init__(self, place: str, runs: Iterable[Run], broken: Sequence[str] = ()) -> None:
+    def __init__(
+        self, place: str, runs: Iterable[Run], broken: Sequence[str] = (), fleets: Fleets | None = None
+    ) -> None:
         known = list(runs)
-        self.place, self._broken = place, broken
+        self.place, self._broken, self._fleets = place, broken, fleets or {}
         self._folders = {name: folder for name, folder, _ in known}
         self._documents: dict[str, Mapping[str, Any]] = {name: document for name, _, document in known}
         self._metrics = {name: Metrics(document["metrics"]) for name, document in self._documents.items()}
@@ -210,14 +214,14 @@ class Results:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Notes on the runs, each once: cautions, and assumptions about the workloads."""
-        notes = map(notes_of, self._documents.values())
-        return (*self.cautions, *together(zip(self.titles.values(), notes, strict=True)))
+        notes = zip(self.titles.values(), map(notes_of, self._documents.values()), strict=True)
+        return (*self.cautions, *chain(*self._fleets.values()), *together(notes))
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Notes on broken runs that were passed over, and on mixtures of revisions and of traces."""
+        """Notes on broken runs that were passed over, on fleets, and on mixtures of revisions and of traces."""
         documents = self._documents.values()
-        return (*self._broken, *mixed_revisions(documents), *replaced_inputs(self.place, documents))
+        return (*self._broken, *self._fleets, *mixed_revisions(documents), *replaced_inputs(self.place, documents))
 
     def metrics(self, run: str) -> Metrics | None:
         """Return the metrics of a run by its full name; None if there is no such run."""
@@ -272,7 +276,8 @@ class Results:
         """Convert to a `pyarrow.Table`. Needs `pip install 'coflash[arrow]'`.
 
         Sizes, times and shares are numbers whose unit ends the name of the column (`cache.size_bytes`); with `text`
-        they are texts as in the scenario (`cache.size`), and so are those whose unit differs from run to run.
+        they are texts as in the scenario (`cache.size`), and so are those whose unit differs from run to run. A size
+        that is given as a share is in bytes, too, and the share beside it (`cache.size_share`).
         """
         import pyarrow as pa
 
@@ -284,7 +289,7 @@ class Results:
 
         names = dict.fromkeys(name for row in self.rows() for name in row) or {"run": None}
         columns: Mapping[str, Sequence[Any]] = {name: [row.get(name) for row in self.rows()] for name in names}
-        columns = columns if text else with_units(columns)
+        columns = columns if text else with_units(with_bytes(columns, [*self._documents.values()]))
         return core.Table.from_pydict({name: column_of(values) for name, values in columns.items()})
 
     def to_polars(self, *, text: bool = False) -> pl.DataFrame:
@@ -341,8 +346,13 @@ class Results:
                     msg = f'SQL: {dotted[0]}: a name with dots stands in double quotes: "{dotted[0]}"'
                 if unknown := _UNKNOWN_COLUMN.search(str(error)):
                     meant = [path for path in metric_names() if short(path) == unknown[1]]
-                    names = [*self._keys(), *map(short, metric_names())]
-                    near = " or ".join(meant) or next(iter(difflib.get_close_matches(unknown[1], names, 1)), "")
+                    columns = self.table().column_names
+                    names = {
+                        key: next((one for one in columns if one.startswith(f"{key}_")), key) for key in self._keys()
+                    }
+                    names |= {name: name for name in (*columns, *map(short, metric_names()))}
+                    found_near = map(names.__getitem__, difflib.get_close_matches(unknown[1], names, 1))
+                    near = " or ".join(meant or found_near)
                     told = f'did you mean "{near}"?' if near else "the query 'describe runs' lists those of a table"
                     msg = f'SQL: no column "{unknown[1]}"; {told}'
                 raise CoflashError(msg) from error
@@ -405,7 +415,7 @@ def results(path: str | os.PathLike[str] = "results", where: Sequence[str] = ())
     has_begun = isinstance(store, FolderStore) and (store.path / "runs").is_dir()
     if not runs and (store.broken or not has_begun):
         raise CoflashError(store.broken[0]) if store.broken else no_result(store.place)
-    return Results(store.place, matching(runs, where, lambda run: run[2]["scenario"]), store.broken)
+    return Results(store.place, matching(runs, where, lambda run: run[2]["scenario"]), store.broken, store.fleets)
 
 
 def results_at(folders: Sequence[Path]) -> Results:

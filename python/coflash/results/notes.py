@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-_NUMBER = re.compile(r"\d[\d,.]*\d|\d")
+from coflash.quantity import counted
+
+_COLUMNS = "read with columns="
+_PARTICULAR = re.compile(rf"(?<={_COLUMNS}).*|\d[\d,.]*\d|\d")
+"""What notes of one kind may differ in: numbers, and the columns of a trace."""
 _NAMED = 3
 _NOT_OF_A_DEVICE_IN_USE = "write amplification, drive writes a day and tails tell nothing of a device in use"
 _WORKLOADS = ("trace", "synthetic", "preset", "disksim", "fio", "like", "phases", "tenants")
@@ -31,23 +36,37 @@ def checks(document: Mapping[str, Any]) -> tuple[str, ...]:
     return ()
 
 
-def together(runs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
-    """Merge notes of named runs: notes that differ only in their numbers become one, with the names of its runs."""
+def some(names: Sequence[str], between: str = ", ") -> str:
+    """Name the first few of many, and say how many more there are."""
+    more = f"{between}and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return between.join(names[:_NAMED]) + more
+
+
+def together(runs: Iterable[tuple[str, Sequence[str]]], of: str = "run") -> list[str]:
+    """Merge notes of named runs, or of others: those that differ only in numbers become one, with the names it is of.
+
+    Runs whose names begin alike, before a dot in the middle, are named by this beginning if all of them have a note.
+    """
     found: dict[str, dict[str, list[str]]] = {}
-    total = 0
+    every = []
     for run, notes in runs:
-        total += 1
+        every.append(run)
         for note in dict.fromkeys(notes):
-            found.setdefault(_NUMBER.sub("#", note), {}).setdefault(note, []).append(run)
-    return [_one(alike, total) for alike in found.values()]
+            found.setdefault(_PARTICULAR.sub("#", note), {}).setdefault(note, []).append(run)
+    return [_one(alike, every, of) for alike in found.values()]
 
 
-def _one(alike: dict[str, list[str]], total: int) -> str:
+def _one(alike: dict[str, list[str]], every: Sequence[str], of: str) -> str:
     """Write a note once; if not all runs have it in the same words, with the number of runs and some of their names."""
     note, all_runs = next(iter(alike)), [run for runs in alike.values() for run in runs]
-    if len(alike) == 1 and len(all_runs) == total:
+    if len(alike) == 1 and len(all_runs) == len(every):
         return note
-    names = [*dict.fromkeys(all_runs)]
-    others = f", and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    whose = f"; the numbers are those of {names[0]}" if len(alike) > 1 else ""
-    return f"{note} (In {len(all_runs)} of {total} runs: {', '.join(names[:_NAMED])}{others}{whose}.)"
+    whole, partly = Counter(map(_system, every)), Counter(map(_system, all_runs))
+    names = [*dict.fromkeys(_system(run) if partly[_system(run)] == whole[_system(run)] else run for run in all_runs)]
+    what = "columns" if note.startswith(_COLUMNS) else "numbers"
+    whose = f"; the {what} are those of {all_runs[0]}" if len(alike) > 1 else ""
+    return f"{note} (In {len(all_runs)} of {counted(len(every), of)}: {some(names)}{whose}.)"
+
+
+def _system(run: str) -> str:
+    return run.partition(" · ")[0]

@@ -27,6 +27,8 @@ from coflash.files.errors import no_result
 from coflash.files.kept import kept_folder
 from coflash.results.result import DOCUMENT, FILES, Result, document_of
 
+FLEET = "fleet.json"
+"""The document of the last fleet in a folder."""
 _RUNS, _FAILED = "runs", "failed"
 
 
@@ -75,6 +77,7 @@ class FolderStore:
     def __init__(self, path: Path, place: str = "") -> None:
         self.path, self.place = path, place or str(path)
         self.broken: list[str] = []
+        self.fleets: Fleets = {}
 
     def check(self) -> None:
         """Check that results can be written.
@@ -101,7 +104,7 @@ class FolderStore:
                 yield key, LocalFolder(self._folder(key)), content
 
     def all_runs(self) -> Iterator[Run]:
-        """Yield every run, at any depth; broken ones are passed over.
+        """Yield every run, at any depth; broken ones are passed over, and fleets are put into `fleets`.
 
         A run's name is its path, without the folders that are named "runs". Runs that are being written or removed are
         left out.
@@ -113,6 +116,9 @@ class FolderStore:
             raise no_result(self.path)
         for inner, folders, files in os.walk(self.path):  # ignores folders that vanish
             folders[:] = sorted(name for name in folders if not name.startswith("."))
+            if FLEET in files:
+                with suppress(OSError):
+                    self.fleets |= _said_of(inner, Path(inner, FLEET).read_bytes())
             if DOCUMENT in files and (content := self._known((folder := Path(inner)) / DOCUMENT)) is not None:
                 steps = folder.parts[len(self.path.parts) :]
                 yield _name(steps) or self.path.resolve().name, LocalFolder(folder), content
@@ -145,6 +151,14 @@ class FolderStore:
             result.write_files(new)
         (self.path / _FAILED / f"{key}.json").unlink(missing_ok=True)
 
+    def write_fleet(self, text: str) -> None:
+        """Store the document of a fleet, in the place of that of an earlier one.
+
+        Raises:
+            CoflashError: It cannot be written.
+        """
+        atomic_write.write_file(self.path / FLEET, text)
+
     def fail(self, failure: Failure) -> None:
         """Store a failure.
 
@@ -166,6 +180,7 @@ class UrlStore:
         self._tree = remote.Tree(url)
         self.place = self._tree.url
         self.broken: list[str] = []
+        self.fleets: Fleets = {}
         self._copies = _Copies()
 
     @cached_property
@@ -188,9 +203,13 @@ class UrlStore:
             yield folders[document], self._folder(document), content
 
     def all_runs(self) -> Iterator[Run]:  # noqa: D102
-        documents = [name for name in self._tree.names() if name.split("/")[-1] == DOCUMENT]
+        names = self._tree.names()
+        documents = [name for name in names if name.split("/")[-1] == DOCUMENT]
         if not documents:
             raise no_result(self.place)
+        fleets = [name for name in names if name.split("/")[-1] == FLEET]
+        for name, fleet in self._tree.contents(fleets).items():
+            self.fleets |= _said_of(self._tree.url_of(name.removesuffix(FLEET)).rstrip("/"), fleet)
         for document, content in self._documents(documents):
             yield _name(document.split("/")[:-1]) or self.place.rsplit("/", 1)[-1], self._folder(document), content
 
@@ -205,6 +224,9 @@ class UrlStore:
             result.write_files(Path(place))
             self._tree.put_folder(f"{_RUNS}/{key}/", Path(place), last=DOCUMENT)
         self._tree.remove(f"{_FAILED}/{key}.json")
+
+    def write_fleet(self, text: str) -> None:  # noqa: D102
+        self._tree.put(FLEET, text.encode())
 
     def fail(self, failure: Failure) -> None:  # noqa: D102
         self._tree.put(f"{_FAILED}/{failure.run}.json", _text(failure).encode())
@@ -261,6 +283,15 @@ def _name(steps: Iterable[str]) -> str:
     return "/".join(step for step in steps if step != _RUNS)
 
 
+def _said_of(place: str, fleet: bytes) -> Fleets:
+    """Return what the document of a fleet says; nothing if it is another document of this name."""
+    with suppress(ValueError, TypeError, KeyError):
+        document = json.loads(fleet)
+        said = f"{place}: a fleet of {document['count']}, each with runs of its own, by its name: count(distinct name)"
+        return {said: document["remarks"]}
+    return {}
+
+
 def _text(failure: Failure) -> str:
     return json.dumps(asdict(failure), indent=2, ensure_ascii=False) + "\n"
 
@@ -278,3 +309,5 @@ RunFolder: TypeAlias = LocalFolder | _RemoteFolder
 Store: TypeAlias = FolderStore | UrlStore
 Run = tuple[str, RunFolder, dict[str, Any]]
 """The name of a run, its files, and its document."""
+Fleets: TypeAlias = dict[str, list[str]]
+"""What is to be known of the fleets of a folder in short, each with its remarks."""

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from coflash.results.assumptions import assumed
 from coflash.results.notes import checks, together
 from coflash.results.result import Result, mixed_revisions, replays
 from coflash.results.selection import matching
-from coflash.results.store import FolderStore
+from coflash.results.store import Fleets, FolderStore
 from coflash.results.varying_keys import Key, labels, varied_keys
 
 _SEARCH = "tune.json"
@@ -44,6 +44,8 @@ class Subject:
     """The conditions by which the results were chosen."""
     broken: tuple[str, ...] = ()
     """The runs that were passed over, each with the reason."""
+    fleets: Fleets = field(default_factory=dict)
+    """What is to be known of the fleets in the folders."""
     search: Mapping[str, Any] | None = None
     """The search that the runs are trials of, as `Tuning.document` gives it; None without one."""
 
@@ -86,10 +88,11 @@ class Subject:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Notes on these runs: those passed over, a mixture of revisions, and notes on single runs."""
+        """Notes on these runs: those passed over, fleets, a mixture of revisions, and notes on single runs."""
         notes = ((*one.document.get("notes", ()), *checks(one.document)) for one in self.results)
         return (
             *self.broken,
+            *(said for short, remarks in self.fleets.items() for said in (short, *remarks)),
             *mixed_revisions(result.document for result in self.results),
             *together(zip(self.labels, notes, strict=True)),
         )
@@ -113,6 +116,7 @@ class Subject:
         """
         loaded: dict[Path, Result] = {}
         broken: dict[str, None] = {}
+        fleets: Fleets = {}
         for path in paths:
             store = FolderStore(path)
             places = [folder.here() for _, folder, _ in store.all_runs()]
@@ -124,6 +128,7 @@ class Subject:
                 else:
                     broken[str(run)] = None
             broken |= dict.fromkeys(store.broken)
+            fleets |= store.fleets
         if not loaded:
             raise CoflashError(next(iter(broken)))
         results = matching(loaded.values(), where, lambda result: result.document["scenario"])
@@ -133,7 +138,8 @@ class Subject:
         order = sorted(range(len(results)), key=lambda run: [key.codes[run] for key in keys])
         chosen = tuple(results[run] for run in order)
         search = _search(paths[0]) if len(paths) == 1 else None
-        return cls(chosen, question=question, where=tuple(where), broken=tuple(sorted(broken)), search=search)
+        told = tuple(sorted(broken))
+        return cls(chosen, question=question, where=tuple(where), broken=told, fleets=fleets, search=search)
 
 
 def _loaded(place: Path) -> Result | CoflashError:

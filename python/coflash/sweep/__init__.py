@@ -6,6 +6,7 @@ and puts their results into the store. A sweep resumes because runs in the store
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from coflash._core import CoflashError
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, Measure
 from coflash.quantity import counted, with_units
+from coflash.results.amounts import with_bytes
 from coflash.results.database import Results
 from coflash.results.differences import notes_on_seeds
 from coflash.results.estimate import Estimate, estimate_of
@@ -103,8 +105,14 @@ class Sweep(Finding):
 
         leaves = next((flat(job.scenario.to_dict()) for point in self.points for job in point.jobs), {})
         names = {key: f"{key}.name" if f"{key}.name" in leaves else key for key in self.points[0].values}
+        values: Mapping[str, Sequence[Any]]
         values = {name: [point.values[key] for point in self.points] for key, name in names.items()}
-        columns = {key: np.array(of) for key, of in (values if text else with_units(values)).items()}
+        if not text:
+            ran = {*self.results}
+            runs = [next((job.key for job in point.jobs if job.key in ran), "") for point in self.points]
+            documents = [self.results.document(run) if run else {} for run in runs]
+            values = with_units(with_bytes(values, documents, [point.times for point in self.points]))
+        columns = {key: np.array([math.nan if one is None else one for one in of]) for key, of in values.items()}
         for measure in self.measures(*measures):
             name, found = measure.path, self.estimates(measure)
             columns[name] = np.array([one.mean for one in found], np.float64)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -20,6 +19,8 @@ from coflash.files import remote
 from coflash.files.kept import fetched
 from coflash.measures.measure import CAUSES, Measure
 from coflash.quantity import counted, show
+from coflash.results.notes import some, together
+from coflash.results.result import notes_of
 from coflash.results.store import Failure, store_at
 from coflash.runs.inputs import Input
 from coflash.scenario import Scenario, ScenarioLike
@@ -27,7 +28,7 @@ from coflash.sweep import Sweep, points_of, swept
 from coflash.sweep.design import Assignment, Vary
 from coflash.sweep.engine import On, Place
 from coflash.sweep.finding import Finding, say
-from coflash.sweep.plan import Plan, Point, refusal
+from coflash.sweep.plan import Plan, Point, digest, refusal
 from coflash.table import Table, Tabular
 from coflash.terminal import errors
 from coflash.text_table import TextTable
@@ -171,16 +172,14 @@ class Fleet(Finding, Tabular):
         volume = {one.name: one for one in self.volumes}
         rows = [volume[point.values[VOLUME]] for point in self.sweep.points]
         whole = self.sweep.table(*measures).to_dict()
+        of_volumes = ("requests", "written_bytes", "footprint_pages")
+        about = {name: np.array([getattr(one, name) for one in rows]) for name in of_volumes}
         exported = [_PAGE_BYTES * max(self.least_pages, self.needed_pages[one.name]) for one in rows]
-        about = {
-            "requests": np.array([one.requests for one in rows]),
-            "written_bytes": np.array([one.written_bytes for one in rows]),
-            "footprint_pages": np.array([one.footprint_pages for one in rows]),
-            "exported_bytes": np.array(exported),
-        }
+        about["exported_bytes"] = np.array(exported)
         for name, pages in (("host_writes_pages", "host_writes_pages"), ("programs_pages", _PROGRAMS)):
             about[name] = np.array([one.mean for one in self.sweep.estimates(pages)], np.float64)
-        keys = {key: whole.pop(key) for key in [*whole][: len(self.sweep.points[0].values)]}  # their names have units
+        first, *_ = self.sweep.measures(*measures)
+        keys = {key: whole.pop(key) for key in [*whole][: [*whole].index(first.path)]}  # their names have units
         return Table({**keys, **about, **whole})
 
     @property
@@ -198,27 +197,29 @@ class Fleet(Finding, Tabular):
 
     @property
     def remarks(self) -> list[str]:
-        """What was assumed, left out or changed."""
+        """What was assumed, left out or changed, but for what the notes of the runs say."""
 
-        def some(volumes: Sequence[Volume]) -> dict[str, str]:
+        def named(volumes: Sequence[Volume]) -> dict[str, str]:
             names = [one.name for one in volumes]
-            more = f" and {len(names) - 4:,} more" if len(names) > 4 else ""
-            return {"volumes": counted(len(names), "volume"), "names": ", ".join(names[:4]) + more}
+            return {"volumes": counted(len(names), "volume"), "names": some(names)}
 
-        said = [say("left out", **some(self.left_out))] if self.left_out else []
-        said += [say("unread", problem=problem) for problem in self.unread.values()]
+        said = [say("left out", **named(self.left_out))] if self.left_out else []
+        if self.unread:
+            problems = some([*self.unread.values()], "; ")
+            said.append(say("unread", files=counted(len(self.unread), "file"), problems=problems))
         if larger := self.larger:
             most = self.least_pages / min(one.footprint_pages for one in larger)
-            said.append(say("larger", least=show(_PAGE_BYTES * self.least_pages, "bytes"), most=most, **some(larger)))
+            said.append(say("larger", least=show(_PAGE_BYTES * self.least_pages, "bytes"), most=most, **named(larger)))
         for design, programs in zip(self.designs, self._programs, strict=True):
             if idle := [one for one in self.volumes if programs.get(one.name) == 0]:
-                said.append(say("idle", design=name_of(design), **some(idle)))
+                said.append(say("idle", design=name_of(design), **named(idle)))
         every, first = (*self.volumes, *self.left_out), dict[str, str]()
         twins = [one for one in self.volumes if first.setdefault(one.sha256, one.name) != one.name]
-        said += [say("twins", **some(twins), first=first[twins[0].sha256])] if twins else []
-        assumed = Counter(remark for one in every for remark in one.remarks)
-        of = counted(len(every), "volume")
-        return [*said, *(f"{remark} ({count} of {of})" for remark, count in assumed.items())]
+        said += [say("twins", **named(twins), first=first[twins[0].sha256])] if twins else []
+        results = self.sweep.results
+        of_runs = {note for run in results for note in notes_of(results.document(run))}
+        assumed = ((one.name, [remark for remark in one.remarks if remark not in of_runs]) for one in every)
+        return [*said, *together(assumed, "volume")]
 
     @property
     def lost(self) -> tuple[Failure, ...]:
@@ -283,6 +284,7 @@ class Fleet(Finding, Tabular):
             CoflashError: There is no such measure.
         """
         return {
+            "count": self.count,
             "volumes": [asdict(one) for one in self.volumes],
             "left_out": [one.name for one in self.left_out],
             "unread": self.unread,
@@ -317,7 +319,8 @@ def fleet(
     """Run each volume of a trace on a device of its own size, at every point of a design.
 
     Args:
-        traces: The trace: its files; or a folder that [`split`][coflash.trace.volumes.split] wrote.
+        traces: The trace: its files; or a folder that [`split`][coflash.trace.volumes.split] wrote;
+            by file any folder, for its files.
         vary: Values by key, as of [`sweep`][coflash.sweep.sweep]; the first point is what the others are compared with.
         out: The folder of results, or a URL.
         by: `"volume"`: each device that the records name; `"file"`: each file.
@@ -341,7 +344,7 @@ def fleet(
     if twice := next((file for file in files if files.count(file) > 1), None):
         raise CoflashError(f"fleet: {twice} was given twice; each file is allowed once")
     store = store_at(out)
-    folders = documents(files)
+    folders = documents(files, each_file=by == "file")
     how: Options = {}  # of files that are taken as they are
     unread: Mapping[str, str] = {}
     if by == "file" or all(folders.values()):
@@ -376,7 +379,9 @@ def fleet(
         for point, values in zip(row, designs, strict=True)
     ]
     done = swept(Plan(tuple(points)), store, place, errors() if progress else None)
-    return Fleet(tuple(writers), tuple(one for one in found if not one.written_bytes), needed, least, done, unread)
+    made = Fleet(tuple(writers), tuple(one for one in found if not one.written_bytes), needed, least, done, unread)
+    store.write_fleet(made.to_json())
+    return made
 
 
 def _points(
@@ -410,8 +415,7 @@ def _least_pages(base: Scenario, assignments: Sequence[Assignment]) -> int:
 
 def _problem(base: Scenario, pages: int, assignments: Sequence[Assignment]) -> str:
     """Return why not all points can have a device of this size; empty if they can."""
-    sized = [(key, value) for key, value in _sized(pages).items()]
-    return next(filter(None, (refusal(base, (*sized, *assignment)) for assignment in assignments)), "")
+    return next(filter(None, (refusal(base, (*_sized(pages).items(), *each)) for each in assignments)), "")
 
 
 def _needed_pages(
@@ -438,8 +442,9 @@ def _sized(pages: int) -> dict[str, str]:
 
 
 def _named(point: Point, name: str) -> Point:
-    jobs = tuple(replace(job, label=f"{VOLUME}={name} {job.label}") for job in point.jobs)
-    return replace(point, values={VOLUME: name, **point.values}, jobs=jobs)
+    # With its name in the key each volume has a run of its own, also where two have the same requests.
+    jobs = (replace(job, key=digest([job.key, name]), label=f"{VOLUME}={name} {job.label}") for job in point.jobs)
+    return replace(point, values={VOLUME: name, **point.values}, jobs=tuple(jobs))
 
 
 def _design(point: Point) -> dict[str, str]:

@@ -50,7 +50,8 @@ class Job:
     """A planned run."""
 
     key: str
-    """A digest of the scenario, of its inputs and of the revision of results: equal for equal results."""
+    """A digest of the scenario, of its inputs and of the revision of results: equal for equal results, but in a fleet,
+    whose runs have the volume in it, too."""
     label: str
     scenario: Scenario
     """The scenario without the names of its files, which are in `inputs`."""
@@ -117,6 +118,8 @@ class Point:
     jobs: tuple[Job, ...] = ()
     refused: str = ""
     """The reason why this is not a valid scenario; empty for a valid one."""
+    times: float = 1.0
+    """How many times as large its drive is as the part of it that runs."""
 
     @classmethod
     def of(
@@ -141,7 +144,8 @@ class Point:
                 with suppress(CoflashError):
                     by_name = scenario.set([*(dict(assignment) | {key: name}).items()]).with_digests()
                     values[key] = name if by_name == given else text
-        point = cls(values)
+        times = given.core.exported_bytes() / changed.core.exported_bytes() if part else 1.0
+        point = cls(values, times=times)
         first = int(leaves["seed"])
         chosen = range(first, first + seeds) if isinstance(seeds, int) else seeds
         labels = [point.label if len(chosen) == 1 else f"{point.label} seed={seed}".strip() for seed in chosen]

@@ -56,7 +56,7 @@ def survey(
         CoflashError: There is no file, an option is wrong, or the table cannot be written.
         KeyboardInterrupt: Control-C was pressed; the rows that are done are in the table.
     """
-    table, files = Path(file), [each for place in paths(traces) for each in _files(place)]
+    table, files = Path(file), [each for place in paths(traces) for each in files_in(place)]
     if table.suffix.lower() != ".parquet":
         raise CoflashError(f"{table}: a name that ends in .parquet is allowed")
     check_file(table, TABLE, files)
@@ -99,7 +99,8 @@ def _same_as(row: _Row, first: dict[frozenset[Any], str]) -> str | None:
     return None if found == row["file"] else found
 
 
-def _files(place: str) -> Sequence[str]:
+def files_in(place: str) -> Sequence[str]:
+    """Return the files of a folder and below it; of a file or a URL itself."""
     folder = remote.path_of(place)
     if remote.is_url(place) or not folder.is_dir():
         return [place]

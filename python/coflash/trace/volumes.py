@@ -10,7 +10,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +22,7 @@ from coflash.files.digest import check_lasting, digest_of
 from coflash.files.kept import fetched
 from coflash.quantity import counted
 from coflash.trace import NO_OPTIONS, Options, Paths, Progress, info, paths, settings_of
+from coflash.trace.survey import files_in
 from coflash.trace.trace_info import TraceInfo
 
 DOCUMENT = "volumes.json"
@@ -186,7 +187,7 @@ def read(place: str | os.PathLike[str]) -> dict[str, Any] | None:
         CoflashError: It cannot be read.
     """
     place = place if remote.is_url(place) else remote.path_of(place)
-    at, names = f"{place}/{DOCUMENT}", {field.name for field in fields(Volume)}
+    at = f"{place}/{DOCUMENT}"
     try:
         if remote.is_url(place):
             text = remote.Tree(str(place)).contents([DOCUMENT]).get(DOCUMENT)
@@ -195,16 +196,16 @@ def read(place: str | os.PathLike[str]) -> dict[str, Any] | None:
         if text is None:
             return None
         document: dict[str, Any] = json.loads(text)
-        is_ours = {"coflash", "trace", "options"} <= set(document)
-        is_ours = is_ours and all(names == set(one) for one in document["volumes"])
+        if not {"coflash", "trace", "options"} <= set(document):
+            raise KeyError
+        listed(place, document)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise CoflashError(f"{at}: cannot be read: {error}") from error
-    except (ValueError, TypeError, KeyError):
-        is_ours = False
-    if not is_ours:
-        raise CoflashError(f"{at}: was not written by this version of coflash trace split; give another folder")
+    except (ValueError, TypeError, KeyError) as error:
+        msg = f"{at}: was not written by this version of coflash trace split; give another folder"
+        raise CoflashError(msg) from error
     return document
 
 
@@ -224,21 +225,25 @@ def _command(document: Mapping[str, Any]) -> str:
     return shlex.join(words)
 
 
-def documents(files: Iterable[str]) -> dict[str, dict[str, Any] | None]:
+def documents(files: Iterable[str], *, each_file: bool = False) -> dict[str, dict[str, Any] | None]:
     """Return the documents of files that are folders of volumes, or URLs of some; None of others.
+
+    With `each_file` any other folder stands for its files.
 
     Raises:
         CoflashError: One cannot be read, or its files are not as it lists them.
     """
-    found = {}
+    found = dict[str, dict[str, Any] | None]()
     for file in files:
         is_folder = not remote.is_url(file) and remote.path_of(file).is_dir()
-        found[file] = document = read(file) if remote.is_url(file) or is_folder else None
-        if document is None and is_folder:
-            files, mend = f"{shlex.quote(file)}/*", f"`coflash trace split TRACE --out {file}` writes some"
-            if any(remote.path_of(file).iterdir()):
-                mend = f"`coflash fleet {files} --by file` takes each file as a volume"
-                mend += f", `coflash trace split {files} --out DIR` writes those that its records name"
+        document = read(file) if remote.is_url(file) or is_folder else None
+        inside = files_in(file) if is_folder and document is None else ()
+        found |= dict.fromkeys(inside) if each_file and inside else {file: document}
+        if document is None and is_folder and not (each_file and inside):
+            given, mend = shlex.quote(file), f"`coflash trace split TRACE --out {file}` writes some"
+            if inside:
+                mend = f"`coflash fleet {given} --by file` takes each file as a volume"
+                mend += f", `coflash trace split {given}/* --out DIR` writes those that its records name"
             raise CoflashError(f"{file}: is a folder without volumes; {mend}")
         if document is not None and (damaged := _damaged(str(file), document)):
             names = ", ".join(sorted(damaged))
