@@ -80,7 +80,7 @@ def test_copies_of_a_trace_amplify_as_a_trace_that_is_as_much_larger(
     goals = ["waf_host<9", "dwpd>0", "response.mean<1s", "capacity>1TB"]
     larger = hot_and_cold(tmp_path / "larger.csv", times=4)
     one = coflash.size(larger, goals, drive=DRIVE, over=over, out=tmp_path / "one", seeds=1)
-    monkeypatch.setattr(grown, "_BLOCKS_MIN", 128)
+    monkeypatch.setattr(grown, "BLOCKS_MIN", 128)
     four = coflash.size(trace, goals, drive=DRIVE, over=over, out=tmp_path / "four", seeds=1)
     assert "in 4 copies that take turns" in four.how[0] and "copies" not in one.how[0]
     for place in range(2):
