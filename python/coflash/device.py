@@ -10,9 +10,8 @@ import socket
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, final
+from typing import Any, final
 
 from coflash import _core
 from coflash._core import CoflashError
@@ -26,23 +25,15 @@ from coflash.scenario import Scenario
 from coflash.table_files import parquet_of
 
 _RESULT, _METADATA = "result", "metadata"
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
 
 
-def _on_unix(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Have a function say so where the core is without devices."""
-
-    @wraps(function)
-    def checked(*args: _P.args, **options: _P.kwargs) -> _T:
-        if not hasattr(_core, "ServedDevice"):
-            raise CoflashError(
-                f"the served device needs Unix (Linux or macOS), and this is {sys.platform}: "
-                "use one of these, a container or WSL; simulations, traces and reports work here"
-            )
-        return function(*args, **options)
-
-    return checked
+def _check_system() -> None:
+    """Say so where the core is without devices."""
+    if not hasattr(_core, "ServedDevice"):
+        raise CoflashError(
+            f"the served device needs Unix (Linux or macOS), and this is {sys.platform}: "
+            "use one of these, a container or WSL; simulations, traces and reports work here"
+        )
 
 
 @dataclass(frozen=True)
@@ -155,7 +146,6 @@ class Served:
         self.stop()
 
 
-@_on_unix
 def serve(
     scenario: Scenario | str | os.PathLike[str] | None,
     folder: str | os.PathLike[str],
@@ -191,6 +181,7 @@ def serve(
     Raises:
         CoflashError: The device cannot be made, opened or recovered, or is one of another scenario.
     """
+    _check_system()
     core = None if scenario is None else Scenario.of(scenario).core
     path = Path(folder)
     served = _core.ServedDevice.start(
@@ -218,17 +209,16 @@ class Loss:
     connections: int
 
 
-@_on_unix
 def cut(folder: str | os.PathLike[str], seed: int = 0, side: str = "device") -> Loss:
     """Cut the power of a side of a device that another process serves, as `Served.cut` does.
 
     Raises:
         CoflashError: Nobody serves it, or it has no such side.
     """
+    _check_system()
     return Loss(**_core.device_cut(folder, side, seed))
 
 
-@_on_unix
 def explore(
     scenario: Scenario | str | os.PathLike[str] | None,
     folder: str | os.PathLike[str],
@@ -284,6 +274,7 @@ def explore(
             Or no exploration is there that could go on, or the device has changed since.
         KeyboardInterrupt: Control-C was pressed.
     """
+    _check_system()
     core, jobs = None if scenario is None else Scenario.of(scenario).core, jobs or cores()
     plan = (run, check, recover, state, points, runs, atomic, seed, [*faults], timeout_s)
     return Explored.of(_core.device_explore(folder, core, size, plan, jobs, progress))
@@ -306,34 +297,34 @@ def mark(text: str) -> None:
         raise CoflashError(f"{path}: the exploration does not take the mark: {error.strerror}") from None
 
 
-@_on_unix
 def info(folder: str | os.PathLike[str]) -> tuple[Scenario, dict[str, int]]:
     """Return the scenario of a device, and numbers on its container. Nothing is written.
 
     Raises:
         CoflashError: There is no device, or it is damaged.
     """
+    _check_system()
     scenario, numbers, _ = _core.device_info(folder)
     return Scenario(scenario), numbers
 
 
-@_on_unix
 def refusal(folder: str | os.PathLike[str]) -> str | None:
     """Return why a device that is served refuses writes, if it does: the host could not write its files.
 
     Raises:
         CoflashError: There is no device, or it is damaged.
     """
+    _check_system()
     return _core.device_info(folder)[2]
 
 
-@_on_unix
 def check(folder: str | os.PathLike[str]) -> list[str]:
     """Check every record and all data of a device; return the damage. Nothing is written.
 
     Raises:
         CoflashError: There is no device, or it is being served.
     """
+    _check_system()
     return _core.device_check(folder)
 
 
@@ -349,7 +340,6 @@ def sessions(folder: str | os.PathLike[str]) -> list[Path]:
     return sorted(path.parent for path in found)
 
 
-@_on_unix
 def twin(session: str | os.PathLike[str], progress: Any = None) -> dict[str, tuple[Any, Any]]:
     """Simulate a session, and compare all measures; return those that differ, of the session and of the simulation.
 
@@ -360,6 +350,7 @@ def twin(session: str | os.PathLike[str], progress: Any = None) -> dict[str, tup
     Raises:
         CoflashError: The session has not ended, or its result is of another revision of results.
     """
+    _check_system()
     served = Result.load(Path(session) / _RESULT)
     if served.revision != _core.REVISION:
         raise _core.CoflashError(

@@ -40,7 +40,7 @@ TINY = Scale(
     size_requests=40_000,
     units_kib=(4, 128),
     periods_log2=(12, 16, 20),
-    period_log2=10,
+    period_log2=11,
 )
 
 
@@ -432,7 +432,7 @@ def test_a_size_has_the_papers_period_and_enough_requests(done: Done) -> None:
         divided, *_ = done.runs.of(f"{name}-size-128", workloads.JITTER)
         assert flash_pages(run.experiment.scenario) * 128 == flash_pages(Scenario.load("opfcl-config2"))
         periods = [of.document["scenario"]["hybrid"]["period_requests"] for of in (run, divided)]
-        assert periods == [2**10, 8]
+        assert periods == [2**11, 16]
         assert run.metrics.requests == pytest.approx(workloads.REQUESTS[name] / 128, rel=0.001)
 
 

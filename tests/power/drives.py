@@ -6,18 +6,17 @@ What a program has promised is told by marks: on the disk a fault of the drive c
 from __future__ import annotations
 
 import os
-import socket
 
 from logs import COUNT, ROUNDS, SLOTS, SUPERBLOCK, home, opened, record, sealed
-from nbd_disk import PAGE, SECTOR, Disk, sector
+from nbd_disk import PAGE, SECTOR, Disk, connected, sector
 
 
 def mark(number: int) -> None:
     """Promise somebody a number."""
-    with socket.socket(socket.AF_UNIX) as marks:
-        marks.connect(os.environ["COFLASH_MARKS"])
-        marks.sendall(b"%d\n" % number)
-        marks.recv(16)
+    marks = connected(os.environ["COFLASH_MARKS"])
+    marks.sendall(b"%d\n" % number)
+    marks.recv(16)
+    marks.close()
 
 
 def promised() -> int:

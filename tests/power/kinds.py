@@ -7,8 +7,6 @@ is left of it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import NamedTuple
 
 import drives
 import logs
@@ -17,19 +15,34 @@ import schedules
 import trees
 from nbd_disk import Disk
 
+TYPE_CHECKING = False
+"""That of `typing`, which takes longer to load than Python itself: this starts in each state of a device."""
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-class Kind(NamedTuple):
+
+class Kind:
     """A kind of fault."""
 
-    run: Callable[[Disk, bool], None]
-    check: Callable[[Disk, bool], str | None]
-    published: str
-    fault: str = ""
-    """The fault of the drive under which it shows."""
-    recover: Callable[[Disk, bool], None] | None = None
-    """Its recovery, if that is what has the fault."""
-    size: str | None = None
-    """The sizes of its devices, if it has several."""
+    def __init__(
+        self,
+        run: Callable[[Disk, bool], None],
+        check: Callable[[Disk, bool], str | None],
+        published: str,
+        fault: str = "",
+        recover: Callable[[Disk, bool], None] | None = None,
+        size: str | None = None,
+    ) -> None:
+        """Take what a kind of fault is made of."""
+        self.run = run
+        self.check = check
+        self.published = published
+        self.fault = fault
+        """The fault of the drive under which it shows."""
+        self.recover = recover
+        """Its recovery, if that is what has the fault."""
+        self.size = size
+        """The sizes of its devices, if it has several."""
 
 
 _TWO = "32MiB+32MiB"

@@ -8,9 +8,9 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "python"))  # noqa: PTH118, PTH120 - it starts for each state
 
-from raw_nbd import FLUSH, FUA, PAGE, READ, TRIM, WRITE, Client
+from raw_nbd import FLUSH, FUA, PAGE, READ, TRIM, WRITE, Client, connected
 
-__all__ = ["FLUSH", "FUA", "PAGE", "READ", "RECEIPT", "SECTOR", "TRIM", "WRITE", "Disk", "page", "sector"]
+__all__ = ["FLUSH", "FUA", "PAGE", "READ", "RECEIPT", "SECTOR", "TRIM", "WRITE", "Disk", "connected", "page", "sector"]
 
 SECTOR = 512
 RECEIPT = 1 * PAGE

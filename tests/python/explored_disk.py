@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
-from pathlib import Path
 
-from raw_nbd import FLUSH, FUA, READ, TRIM, WRITE, Client
+from raw_nbd import FLUSH, FUA, READ, TRIM, WRITE, Client, connected
 
 __all__ = ["FLUSH", "FUA", "READ", "TRIM", "WRITE", "Disk", "mark"]
 
@@ -63,7 +61,7 @@ class Disk:
 
 def program(code: str) -> str:
     """Return a program with a connection to the disk, as a command."""
-    here = str(Path(__file__).parent)
+    here = os.path.dirname(__file__)  # noqa: PTH120 - the disk is loaded in each state, and `pathlib` takes long
     begins = f"import os, sys, time\nsys.path.insert(0, {here!r})\nfrom explored_disk import *\ndisk = Disk()\n"
     quoted = (begins + code).replace("'", "'\\''")
     return f"exec {sys.executable} -S -E -c '{quoted}'"
@@ -71,7 +69,6 @@ def program(code: str) -> str:
 
 def mark(text: str) -> None:
     """Write a mark, as docs/explore.md says."""
-    marks = socket.socket(socket.AF_UNIX)
-    marks.connect(os.environ["COFLASH_MARKS"])
+    marks = connected(os.environ["COFLASH_MARKS"])
     marks.sendall(text.encode() + b"\n")
     marks.recv(16)

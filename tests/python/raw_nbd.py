@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import select
-import socket
 import struct
+
+# `socket` takes longer to load than Python itself, and explorations begin a program in each state of a disk.
+from _socket import AF_INET, AF_UNIX, socket
 
 READ, WRITE, FLUSH, TRIM, ZERO = 0, 1, 3, 4, 6
 FUA, NO_HOLE = 1, 2
@@ -15,6 +17,13 @@ class Vanished(Exception):  # noqa: N818 - it is what happens to the disk
     """The connection ended before an answer."""
 
 
+def connected(path: str) -> socket:
+    """Returns a connection to the socket of a path."""
+    connection = socket(AF_UNIX)
+    connection.connect(path)
+    return connection
+
+
 class Client:
     """A connection. Requests may be sent ahead; `sent` has those without an answer."""
 
@@ -22,10 +31,10 @@ class Client:
         """Connects to a URI, or to the path of a socket."""
         if address.startswith("nbd://"):
             host, _, port = address.removeprefix("nbd://").rstrip("/").rpartition(":")
-            self._socket = socket.create_connection((host, int(port)))
+            self._socket = socket(AF_INET)
+            self._socket.connect((host, int(port)))
         else:
-            self._socket = socket.socket(socket.AF_UNIX)
-            self._socket.connect(address.removeprefix("nbd+unix:///?socket="))
+            self._socket = connected(address.removeprefix("nbd+unix:///?socket="))
         self.sent: dict[int, int] = {}
         """The length of the data of an answer, by cookie."""
         self.number = 0

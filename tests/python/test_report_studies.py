@@ -239,11 +239,9 @@ def test_parts_that_only_some_systems_have_are_shown_for_these(
             assert shown == measure.shown(hybrid.metrics).replace("\N{NO-BREAK SPACE}", " ")
     divided = figure(browser, f"How flash is divided: {study.labels[1]}")
     said = (find(divided, ".plot").get_attribute("aria-label") or "").replace("\N{NO-BREAK SPACE}", " ")
-    for course in found.courses(hybrid.metrics):
-        assert (
-            f" to {course.shares[-1]:.1%} at".replace("%", " %")
-            in said.partition(f"{course.label}: ")[2].partition(".  ")[0]
-        )
+    for label, shares in found.courses(hybrid.metrics).items():
+        said_of = said.partition(f"{label}: ")[2].partition(".  ")[0]
+        assert f" to {shares[-1]:.1%} at".replace("%", " %") in said_of
     assert len(run(browser, "return $$('.plot .mark-area path', arguments[0])", divided)) == 3
     figure(browser, "Shadows among the pages that were moved")
     assert set(titles) <= set(run(browser, "return $$('#metric optgroup').map((one) => one.label)"))

@@ -89,13 +89,13 @@ def test_a_hybrid_accounts_for_its_pages(hybrid: coflash.Result) -> None:
     assert 0 < value(HYBRID, "disk utilisation", hybrid) <= 1
     transfers = metrics.hybrid.disk_read_transfers + metrics.hybrid.disk_write_transfers
     assert value(HYBRID, "disk service, mean", hybrid) == pytest.approx(metrics.hybrid.disk_time_ns / transfers)
-    for shares in zip(*(course.shares for course in HYBRID.courses(metrics)), strict=True):
+    for shares in zip(*HYBRID.courses(metrics).values(), strict=True):
         assert sum(shares) == pytest.approx(1)
         assert all(0 <= share <= 1 for share in shares)
     at_ns, clean, dirty, allowed = divided(metrics, 48)
     assert len(at_ns) <= 49
     assert at_ns[-1] == pytest.approx(metrics.hybrid["sizes"][-1]["at_ns"])
-    assert clean[-1] == pytest.approx(HYBRID.courses(metrics)[0].shares[-1])
+    assert clean[-1] == pytest.approx(HYBRID.courses(metrics)["read cache"][-1])
     assert ((clean + dirty <= 1) & (allowed <= 1)).all()
 
 

@@ -39,6 +39,12 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The runs of several searches for a drive: what one has simulated, the others read."""
+    return tmp_path_factory.mktemp("store")
+
+
 def test_the_shares_of_parts_add_up_to_the_difference_whatever_the_order() -> None:
     value = {(): 10.0, ("a",): 7.0, ("b",): 9.0, ("a", "b"): 4.0}
     shares = shapley(["a", "b"], lambda parts: value[tuple(sorted(parts))])
@@ -67,8 +73,8 @@ def test_runs_whose_schemes_differ_in_a_parameter_explain_nothing_and_the_comman
     assert vary_of(SMALL.with_(cooperation={"name": "cdm"}), schemes) == f"--vary cooperation={','.join(schemes)}"
 
 
-def test_the_answer_is_the_cheapest_device_that_meets_the_goals(trace: Path, tmp_path: Path) -> None:
-    found = coflash.size(trace, ["waf_host<1.0", "cost<1"], drive=DRIVE, out=tmp_path, seeds=2)
+def test_the_answer_is_the_cheapest_device_that_meets_the_goals(trace: Path, store: Path) -> None:
+    found = coflash.size(trace, ["waf_host<1.0", "cost<1"], drive=DRIVE, out=store, seeds=2)
     assert found.answer.is_met
     assert (found.answer.bounded[0].mean or 9.0) <= 1.0
     assert found.binding is not None and found.binding.text == "waf_host<1.0"
@@ -109,16 +115,16 @@ def test_the_answer_is_the_cheapest_device_that_meets_the_goals(trace: Path, tmp
         better = any(a <= waf and b <= cost and (a, b) != (waf, cost) for a, b in numbers)
         assert trial["front"] != better
     # It is a sweep: its runs are read as those of any other, and none is repeated.
-    runs = set(coflash.results(tmp_path))
+    runs = set(coflash.results(store))
     assert {job.key for one in (found.answer, *found.steps.values()) for job in one.point.jobs} <= runs
-    again = coflash.size(trace, ["waf_host<1.0", "cost<1"], drive=DRIVE, out=tmp_path, seeds=2)
-    assert again.document() == found.document() and set(coflash.results(tmp_path)) == runs
+    again = coflash.size(trace, ["waf_host<1.0", "cost<1"], drive=DRIVE, out=store, seeds=2)
+    assert again.document() == found.document() and set(coflash.results(store)) == runs
 
 
 def test_a_goal_out_of_reach_ends_in_the_nearest_device_and_status_1(
-    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trace: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file, out = tmp_path / "drive.toml", tmp_path / "out"
+    file, out = tmp_path / "drive.toml", store
     file.write_text(DRIVE.to_toml(), encoding="utf-8")
     done = command(
         "size", str(trace), "--goal", "response.p99<1ns", "--drive", str(file), "--seeds", "1", "-o", str(out)
@@ -143,9 +149,9 @@ def test_a_device_that_cannot_keep_up_with_the_trace_is_driven_in_a_closed_loop(
     assert "the trace's times are ignored" in found.sentences[3]
 
 
-def test_where_more_makes_a_goal_worse_a_grid_is_run(trace: Path, tmp_path: Path) -> None:
+def test_where_more_makes_a_goal_worse_a_grid_is_run(trace: Path, store: Path) -> None:
     # A lower bound of what is written below the cache is a goal that a cache breaks.
-    found = coflash.size(trace, "ftl_writes>8000", drive=DRIVE, out=tmp_path, seeds=1)
+    found = coflash.size(trace, "ftl_writes>8000", drive=DRIVE, out=store, seeds=1)
     assert found.answer.is_met
     assert "coarse grid" in found.how[2]
 
@@ -171,22 +177,22 @@ def test_a_scheme_that_won_is_explained_and_the_end_of_the_spare_space_that_was_
     assert "to move-in response, p99 changes from" in second and "to cdm " not in second
 
 
-def test_given_caches_and_spare_shares_replace_those_that_would_be_tried(trace: Path, tmp_path: Path) -> None:
+def test_given_caches_and_spare_shares_replace_those_that_would_be_tried(trace: Path, store: Path) -> None:
     over = {"cache.size": "1024KiB,512KiB,1MiB,3MiB", "ftl.spare.share": ["0.1", "20%"]}
-    found = coflash.size(trace, "waf_host<1.5", drive=DRIVE, over=over, out=tmp_path, seeds=1)
+    found = coflash.size(trace, "waf_host<1.5", drive=DRIVE, over=over, out=store, seeds=1)
     devices = [found.answer, *found.steps.values()]
     assert {one.place[0] for one in devices} <= {"512KiB", "1MiB", "3MiB"}
     assert {dict(one.place[1])["ftl.spare.share"] for one in devices} <= {"10%", "20%"}
     with pytest.raises(CoflashError, match="cache"):
-        coflash.size(trace, "waf_host<1.5", drive=DRIVE, over={"cache.size": "1s"}, out=tmp_path, seeds=1)
+        coflash.size(trace, "waf_host<1.5", drive=DRIVE, over={"cache.size": "1s"}, out=store, seeds=1)
 
 
-def test_a_neighbour_that_meets_the_goals_over_all_seeds_for_less_is_the_answer(trace: Path, tmp_path: Path) -> None:
+def test_a_neighbour_that_meets_the_goals_over_all_seeds_for_less_is_the_answer(trace: Path, store: Path) -> None:
     over: dict[str, Any] = {"cache.size": "1MiB,2MiB", "ftl.spare.share": ["20%"], "cooperation": ["none"]}
-    smaller = coflash.size(trace, "waf_host<99", drive=DRIVE, over=over, out=tmp_path, seeds=3).answer
+    smaller = coflash.size(trace, "waf_host<99", drive=DRIVE, over=over, out=store, seeds=3).answer
     first, mean = (WAF_HOST.read(smaller.runs[0].metrics) or 0.0), (smaller.bounded[0].mean or 0.0)
     assert smaller.place[0] == "1MiB" and first > mean, "the search, whose seed is 1, finds it worse than it is"
-    found = coflash.size(trace, f"waf_host<{(first + mean) / 2}", drive=DRIVE, over=over, out=tmp_path, seeds=3)
+    found = coflash.size(trace, f"waf_host<{(first + mean) / 2}", drive=DRIVE, over=over, out=store, seeds=3)
     assert found.answer.is_met and found.answer.place == smaller.place
     assert set(found.steps) == {"more cache"}
     assert "is the cheapest of 2 devices tried" in found.sentences[0]
@@ -263,8 +269,8 @@ def test_a_flash_cache_before_disks_is_sized_at_the_times_of_a_trace_that_comes_
     assert "from rw-fcl to op-fcl response, mean changes from " in found.sentences[1]
 
 
-def test_the_reasons_of_a_device_without_a_cache_name_the_cache_that_they_are_of(trace: Path, tmp_path: Path) -> None:
-    found = coflash.size(trace, "waf_host<99", drive=DRIVE, out=tmp_path, seeds=1)
+def test_the_reasons_of_a_device_without_a_cache_name_the_cache_that_they_are_of(trace: Path, store: Path) -> None:
+    found = coflash.size(trace, "waf_host<99", drive=DRIVE, out=store, seeds=1)
     assert str(found.answer).startswith("no cache")
     assert re.search(r"; with \d\S+ [MK]iB of cache, from none ", found.sentences[1])
 
@@ -291,11 +297,11 @@ def test_an_answer_that_another_round_of_the_trace_changes_is_not_sure_and_the_c
     assert cold.longer == "--set workload.repeat=4" and not cold.document()["sure"]
 
 
-def test_two_goals_may_bind_and_prices_are_of_a_cell(trace: Path, tmp_path: Path) -> None:
+def test_two_goals_may_bind_and_prices_are_of_a_cell(trace: Path, store: Path) -> None:
     assert "flash.size*0.24 $/GiB" in sized.prices(DRIVE)
     assert "flash.size*0.06 $/GiB" in sized.prices(DRIVE.with_({"flash.cell": "qlc"}))
     over = {"cache.size": "512KiB,1MiB,2MiB", "ftl.spare.share": "14%,28%,40%", "cooperation": ["none"]}
-    found = coflash.size(trace, ["waf_host<1.3", "cost<0.0138"], drive=DRIVE, over=over, out=tmp_path, seeds=2)
+    found = coflash.size(trace, ["waf_host<1.3", "cost<0.0138"], drive=DRIVE, over=over, out=store, seeds=2)
     for name, one in found.steps.items():
         (said,) = re.findall(rf"a step {name} \([^)]*\) (.*?) for \$", found.sentences[1])
         assert ("breaks" in said) == (not one.is_met), said
@@ -304,8 +310,8 @@ def test_two_goals_may_bind_and_prices_are_of_a_cell(trace: Path, tmp_path: Path
     assert "; waf_host<1.3 and cost<0.0138 bind against each other" in both or not found.is_met
 
 
-def test_another_scheme_is_a_choice_and_one_whose_parts_cannot_be_had_is_told(trace: Path, tmp_path: Path) -> None:
-    found = coflash.size(trace, "waf_host<0.9", drive=DRIVE, out=tmp_path, seeds=1)
+def test_another_scheme_is_a_choice_and_one_whose_parts_cannot_be_had_is_told(trace: Path, store: Path) -> None:
+    found = coflash.size(trace, "waf_host<0.9", drive=DRIVE, out=store, seeds=1)
     # Five schemes, and four beside each of four orders of eviction.
     assert re.search(r" 21 other schemes or orders of eviction had to do on a cheaper device\.", found.how[2])
     page = (Path(__file__).parents[2] / "docs/sizing.md").read_text("utf-8")
@@ -313,7 +319,7 @@ def test_another_scheme_is_a_choice_and_one_whose_parts_cannot_be_had_is_told(tr
     rests, *_ = re.findall(r"^The answer rests on .*?\n(?=The numbers)", page, re.MULTILINE | re.DOTALL)
     plain, here = (re.sub(r"[\d.,]+ [GM]iB|\d+ (?=dies|channel)", "#", text) for text in (rests, found.sentences[2]))
     assert " ".join(plain.split()) == here
-    own = coflash.size(trace, "waf_host<0.9", drive=DRIVE, over={"cooperation": ["none"]}, out=tmp_path, seeds=1)
+    own = coflash.size(trace, "waf_host<0.9", drive=DRIVE, over={"cooperation": ["none"]}, out=store, seeds=1)
     assert found.answer.is_met and own.answer.is_met and found.answer.cost <= own.answer.cost
     assert "other scheme" not in own.how[2]
 
@@ -333,14 +339,14 @@ def test_devices_that_cannot_be_made_are_no_choice_and_what_would_make_some_is_s
 
 
 def test_an_answer_without_a_cache_has_no_order_of_eviction_and_one_near_its_bound_is_not_sure(
-    trace: Path, tmp_path: Path
+    trace: Path, store: Path
 ) -> None:
     over = {"cache.policy": ["w-tinylfu"], "ftl.spare.share": "28%", "cache.size": "0B,1MiB"}
-    found = coflash.size(trace, "waf_host<99", drive=DRIVE, over=over, out=tmp_path, seeds=1)
+    found = coflash.size(trace, "waf_host<99", drive=DRIVE, over=over, out=store, seeds=1)
     assert str(found.answer) == "no cache, 28% spare space" and found.sentences[0].startswith("No cache, ")
     assert found.document()["sure"] and not any("cache.policy" in note for note in found.notes())
     number = found.answer.bounded[0].mean or 0.0
-    near = coflash.size(trace, f"waf_host<{1.0001 * number:.5f}", drive=DRIVE, over=over, out=tmp_path, seeds=1)
+    near = coflash.size(trace, f"waf_host<{1.0001 * number:.5f}", drive=DRIVE, over=over, out=store, seeds=1)
     if "its interval reaches over the bound" in near.sentences[0]:
         assert not near.document()["sure"]
     assert "over 1 seeds" not in near.sentences[0]
@@ -378,10 +384,10 @@ def test_a_job_file_is_told_what_takes_it(tmp_path: Path) -> None:
 
 
 def test_a_device_whose_caches_take_every_write_meets_a_goal_of_wear_and_the_answer_says_that_it_tells_nothing(
-    trace: Path, tmp_path: Path
+    trace: Path, store: Path
 ) -> None:
     over = {"cache.size": "64KiB,1MiB,8MiB", "ftl.spare.share": "28%", "cooperation": ["none"]}
-    found = coflash.size(trace, ["waf_host<0.2", "years>5"], drive=DRIVE, over=over, out=tmp_path, seeds=2)
+    found = coflash.size(trace, ["waf_host<0.2", "years>5"], drive=DRIVE, over=over, out=store, seeds=2)
     assert found.is_met and found.answer.place[0] == "8MiB"
     first, second = found.sentences[:2]
     assert first.startswith("No sure answer: The caches took every write: ")
@@ -411,7 +417,7 @@ def test_a_number_that_no_run_has_sets_devices_aside_and_the_cheapest_of_equals_
 
 
 def test_where_more_cache_is_worse_the_search_goes_below_and_the_answer_says_so(
-    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trace: Path, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def estimates(_: Any, by_seed: Any, scenario: coflash.Scenario) -> list[Estimate]:
         pages = (parsed(scenario.to_dict()["cache"]["size"]) or (0.0, ""))[0] / 4096
@@ -419,10 +425,10 @@ def test_where_more_cache_is_worse_the_search_goes_below_and_the_answer_says_so(
 
     over = {"ftl.spare.share": "28%", "cooperation": ["none"]}
     over |= {"cache.size": ",".join(f"{4 * at}KiB" for at in (0, 1, 5, 10, 25, 30, 70, 100, 200, 400, 1000, 2000))}
-    plain = coflash.size(trace, "waf_host<2.6", drive=DRIVE, over=over, out=tmp_path, seeds=1)
+    plain = coflash.size(trace, "waf_host<2.6", drive=DRIVE, over=over, out=store, seeds=1)
     assert "more cache" not in plain.sentences[0], "what breaks no goal is no matter"
     monkeypatch.setattr(sys.modules["coflash.sweep.size"], "estimates", estimates)
-    found = coflash.size(trace, "waf_host<2", drive=DRIVE, over=over, out=tmp_path, seeds=1)
+    found = coflash.size(trace, "waf_host<2", drive=DRIVE, over=over, out=store, seeds=1)
     assert found.answer.place[0] == "4KiB", "the least of those below that are enough"
     assert re.search(
         r"; more cache does not always help here: \S+ KiB cache, 28% spare space, .* has WAF, by host writes 1\.500, "
@@ -469,14 +475,14 @@ def test_a_workload_that_is_none_leaves_no_folder(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_channels_of_the_answer_are_told(trace: Path, tmp_path: Path) -> None:
+def test_channels_of_the_answer_are_told(trace: Path, store: Path) -> None:
     over = {"cache.size": "1MiB", "ftl.spare.share": "28%", "cooperation": ["none"]}
-    found = coflash.size(trace, "waf_host<9", drive=DRIVE, over=over, out=tmp_path, seeds=1)
+    found = coflash.size(trace, "waf_host<9", drive=DRIVE, over=over, out=store, seeds=1)
     dies, channels = DRIVE.core.sizes()[0], DRIVE.to_dict()["flash"]["channels"]
     assert f" exported, {dies} dies on {channels} channels of SLC flash" in found.sentences[2]
     assert found.sentences[2].endswith("a goal without times may take others.")
     with pytest.raises(CoflashError, match=r"^cache\.size: 17MiB is 4352 pages, more than "):
-        coflash.size(trace, "waf_host<9", drive=DRIVE, over=over | {"cache.size": "17MiB"}, out=tmp_path, seeds=1)
+        coflash.size(trace, "waf_host<9", drive=DRIVE, over=over | {"cache.size": "17MiB"}, out=store, seeds=1)
 
 
 def test_a_drive_that_takes_no_cache_is_sized_without_one_and_the_answer_says_why(trace: Path, tmp_path: Path) -> None:
@@ -490,10 +496,10 @@ def test_a_drive_that_takes_no_cache_is_sized_without_one_and_the_answer_says_wh
 
 
 def test_a_bound_of_the_cost_is_a_limit_of_the_search_and_no_goal_that_a_larger_device_meets(
-    trace: Path, tmp_path: Path
+    trace: Path, store: Path
 ) -> None:
     over = {"cache.size": "512KiB,1MiB,2MiB,4MiB", "ftl.spare.share": "14%,28%,40%", "cooperation": ["none"]}
-    asked: dict[str, Any] = {"drive": DRIVE, "over": over, "seeds": 1, "out": tmp_path}
+    asked: dict[str, Any] = {"drive": DRIVE, "over": over, "seeds": 1, "out": store}
     free = coflash.size(trace, "waf_host<1.2", **asked)
     assert free.is_met and max(one.cost for one in free.devices) > 1.2 * free.answer.cost
     found = coflash.size(trace, ["waf_host<1.2", f"cost<{1.2 * free.answer.cost}"], **asked)

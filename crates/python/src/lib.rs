@@ -408,8 +408,8 @@ mod _core {
     use crate::table_files::TableStream;
     #[pymodule_export]
     use crate::trace::{
-        PyFittedWorkload, PyGenerated, cache_hits, job_files, miss_ratio_curves, trace_head, trace_info,
-        trace_like, trace_rewrite, trace_split,
+        PyGenerated, cache_hits, job_files, miss_ratio_curves, trace_head, trace_info, trace_like,
+        trace_rewrite, trace_split,
     };
     #[pymodule_export]
     use crate::{CoflashError, PyRunResult, Scenario, Warm};

@@ -1,7 +1,7 @@
 //! Traces: what they hold, what is written of them, and workloads that become traces.
 
 use crate::{Scenario, Settings, object, observed, refused, told};
-use coflash_sim::{FittedWorkload, Generated};
+use coflash_sim::Generated;
 use coflash_trace::TraceOptions;
 use coflash_trace::tools::head::head;
 use coflash_workload::Request;
@@ -114,38 +114,23 @@ impl PyGenerated {
     }
 }
 
-#[pyclass(frozen, module = "coflash._core", name = "Likeness")]
-pub(crate) struct PyFittedWorkload(FittedWorkload);
-
-#[pymethods]
-impl PyFittedWorkload {
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        object(py, &self.0)
-    }
-
-    fn to_toml(&self, seed: u64) -> String {
-        self.0.to_toml(seed)
-    }
-
-    fn generated(&self, seed: u64) -> PyGenerated {
-        PyGenerated(self.0.generated(seed))
-    }
-}
-
+/// The fitted workload with its measures; and as a scenario, and as what can be written.
 #[pyfunction]
-pub(crate) fn trace_like(
-    py: Python<'_>,
+pub(crate) fn trace_like<'py>(
+    py: Python<'py>,
     trace: Vec<String>,
     options: Settings,
     page: &str,
     requests: Option<u64>,
     seed: u64,
     progress: Option<Py<PyAny>>,
-) -> PyResult<PyFittedWorkload> {
+) -> PyResult<(Bound<'py, PyAny>, String, PyGenerated)> {
     let page = page.parse().map_err(|error| refused(format!("page: {error}")))?;
     let read = options.read()?;
-    observed(py, progress, |observer| coflash_sim::like(&trace, &read, (page, seed), requests, observer))
-        .map(PyFittedWorkload)
+    let fitted = observed(py, progress, |observer| {
+        coflash_sim::like(&trace, &read, (page, seed), requests, observer)
+    })?;
+    Ok((object(py, &fitted)?, fitted.to_toml(seed), PyGenerated(fitted.generated(seed))))
 }
 
 #[pyfunction]

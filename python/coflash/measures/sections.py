@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from coflash.measures.measure import DECLARED, MEASURES, Measure, value_at
 from coflash.measures.metrics import Metrics
-
-
-@dataclass(frozen=True)
-class Course:
-    """A share over time, from 0 to 1, at moments that need not be equally far apart."""
-
-    label: str
-    shares: Sequence[float]
 
 
 @dataclass(frozen=True)
@@ -35,20 +27,15 @@ class Section:
             return "hybrid" not in metrics and bool(value_at("cache.capacity_pages")(metrics))
         return value_at(self.path)(metrics) is not None and any(each.applies(metrics) for each in self.measures)
 
-    def courses(self, metrics: Metrics) -> Sequence[Course]:
-        """The state of this part during the run, and at its end."""
-        return _COURSES[self.path](metrics) if self.path in _COURSES else ()
+    def courses(self, metrics: Metrics) -> Mapping[str, Sequence[float]]:
+        """The contents of flash before disks as shares, at moments of the run that may be unequally far apart."""
+        if self.path != "hybrid":
+            return {}
+        flash_pages, sizes = metrics.hybrid.flash_pages, metrics.hybrid["sizes"]
+        clean, dirty = ([size[f"{kind}_pages"] / flash_pages for size in sizes] for kind in ("clean", "dirty"))
+        spare = [1 - read - write for read, write in zip(clean, dirty, strict=True)]
+        return {"read cache": clean, "write cache": dirty, "over-provisioned": spare}
 
-
-def _divided(metrics: Metrics) -> Sequence[Course]:
-    """The contents of flash, as shares of it."""
-    flash_pages, sizes = metrics.hybrid.flash_pages, metrics.hybrid["sizes"]
-    clean, dirty = ([size[f"{kind}_pages"] / flash_pages for size in sizes] for kind in ("clean", "dirty"))
-    spare = [1 - read - write for read, write in zip(clean, dirty, strict=True)]
-    return (Course("read cache", clean), Course("write cache", dirty), Course("over-provisioned", spare))
-
-
-_COURSES: dict[str, Callable[[Metrics], Sequence[Course]]] = {"hybrid": _divided}
 
 _EVERYWHERE = ("", "programs_pages", "response_ns", "erase_count")
 """Parts of the metrics that every run has, and every summary shows."""

@@ -57,15 +57,11 @@ class _Server(ThreadingHTTPServer):
         self.answer, self._free = answer, BoundedSemaphore(_CONNECTIONS_MAX)
         super().__init__((ADDRESS, port), Request)
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        if self._free.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
-
     def process_request_thread(self, request: Any, client_address: Any) -> None:
+        if not self._free.acquire(blocking=False):
+            return self.shutdown_request(request)
         try:
-            super().process_request_thread(request, client_address)
+            return super().process_request_thread(request, client_address)
         finally:
             self._free.release()
 

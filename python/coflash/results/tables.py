@@ -132,10 +132,10 @@ def beside_table(
             table.add(f"  {label}", one.shown, Cell(one.origin, "dim"))
         shown = (one for one in applying(section.measures, whole) if NONE in taken.get(one.label, NONE))
         add_measures(shown, indent="  ")
-        for course in section.courses(whole[0]) if is_one else ():
-            if course.shares:
-                drawn = Cell(sparkline(course.shares, _COURSE_WIDTH, 0.0, 1.0), "dim")
-                table.add(f"  {course.label}, at the end", show(course.shares[-1], "share"), drawn)
+        for label, shares in section.courses(whole[0]).items() if is_one else ():
+            if shares:
+                drawn = Cell(sparkline(shares, _COURSE_WIDTH, 0.0, 1.0), "dim")
+                table.add(f"  {label}, at the end", show(shares[-1], "share"), drawn)
     table.begin()
     add_measures([MEASURES["simulated_ns"]])
     return table

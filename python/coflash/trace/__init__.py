@@ -384,12 +384,12 @@ def like(
     if out is not None:
         check_file(FilePath(out), LIKE if os.fspath(out).endswith(".toml") else TRACE, given)
     how = settings_of(options)
-    likeness = awaited(given, lambda: _core.trace_like(given, how, page, requests, seed, progress))
-    found = likeness.to_dict()
+    fitted = awaited(given, lambda: _core.trace_like(given, how, page, requests, seed, progress))
+    found, scenario, generated = fitted
     if out is not None and os.fspath(out).endswith(".toml"):
-        write_file(FilePath(out), LIKE_HEAD + likeness.to_toml(seed))
+        write_file(FilePath(out), LIKE_HEAD + scenario)
     elif out is not None:
-        found["written"] = likeness.generated(seed).write(os.fspath(out), format, progress)
+        found["written"] = generated.write(os.fspath(out), format, progress)
     return found
 
 

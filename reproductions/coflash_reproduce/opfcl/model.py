@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import cache
 from statistics import median
 from typing import Any, ClassVar
 
@@ -19,11 +20,13 @@ PERCENT = range(2, 99)
 _INCHES = (2.7, 2.6)
 
 
+@cache
 def best_of_reads() -> Partition:
     """Return the division of least cost for reads only."""
     return COSTS.best(READS_EXAMPLE, 0.01)
 
 
+@cache
 def best_of_both() -> Partition:
     """Return the division of least cost for reads and writes."""
     return COSTS.best(BOTH_EXAMPLE, 0.01)
