@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from coflash.quantity import show_change
@@ -47,8 +46,8 @@ class Doubt(NamedTuple):
         if goal.is_known_before:
             return cls()
         path, limits = goal.measure.path, " ".join(drive.to_dict()["limits"])
-        is_waf, waf = _OF_WAF.fullmatch(path) is not None, _WAF_MISSED.get(drive.name)
-        found = re.search(_MISSED.format(re.escape(_LATENCIES[path])), limits) if path in _LATENCIES else None
+        is_waf, waf = _OF_WAF.fullmatch(path) is not None, _WAF_MISSED.get(drive.name, 0.0)
+        found = re.search(_MISSED.format(re.escape(_LATENCIES.get(path, path))), limits)
         errors = [float(one.replace("−", "-")) / 100 for one in found.groups() if one] if found else []
         errors += [-waf, waf] if is_waf and waf else []
         missed = min([*errors, 0.0]), max([*errors, 0.0])
@@ -58,18 +57,16 @@ class Doubt(NamedTuple):
         """Return the ends of the whole interval of a number."""
         mean, (least, greatest) = number.mean or 0.0, self.drive
         half = max(number.half_width or 0.0, self.rounds * mean)
-        return (
-            max(0.0, mean - half) / (1 + self.scaled) / (1 + greatest),
-            (mean + half) * (1 + self.scaled) / (1 + max(least, _LEAST)),
-        )
+        low, high = max(0.0, mean - half) / (1 + greatest), (mean + half) / (1 + max(least, _LEAST))
+        return low / (1 + self.scaled), high * (1 + self.scaled)
 
     def is_inside(self, goal: Condition, number: Estimate, excess: float) -> bool:
         """Whether the whole interval of a number is within its bound; excess is that of its mean."""
         return excess <= 0 and (number.mean is None or max(map(goal.excess, self.ends(number))) <= 0)
 
-    def said(self) -> Iterator[str]:
-        """Say what else than seeds and rounds makes the interval wider."""
-        if self.scaled:
-            yield say("scaled by", share=self.scaled)
-        if self.drive != (0.0, 0.0):
-            yield say("missed by", errors=" to ".join(map(show_change, self.drive)))
+    @property
+    def errors(self) -> str:
+        """What else than seeds and rounds makes the interval wider; empty if nothing does."""
+        scaled = [say("scaled by", share=self.scaled)] if self.scaled else []
+        missed = [say("missed by", errors=" to ".join(map(show_change, self.drive)))] if any(self.drive) else []
+        return " and ".join([*scaled, *missed])

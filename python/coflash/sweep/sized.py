@@ -224,10 +224,10 @@ class Sizing(Kept):
             return goal.measure.label + say("no number" if excess > 0 else "not worn")
         more = "" if math.isnan(self._ends(place)[1]) else say("over rounds", rounds=ROUNDS)
         more += say("same seeds") if seeds.runs > 1 and (seeds.half_width or 0.0) <= seeds.rounding else ""
-        room, errors = say("room", by=-excess) if excess <= 0 else "", " and ".join(self.doubts[place].said())
-        ends = self.doubts[place].ends(self._number(place))
-        room += say("whole", errors=errors, ends=ends, unit=goal.measure.unit) if errors else ""
-        room += say("unmeasured") if self.doubts[place].is_unmeasured else ""
+        doubt, room = self.doubts[place], say("room", by=-excess) if excess <= 0 else ""
+        ends, unit = doubt.ends(self._number(place)), goal.measure.unit
+        room += say("whole", errors=doubt.errors, ends=ends, unit=unit) if doubt.errors else ""
+        room += say("unmeasured") if doubt.is_unmeasured else ""
         room += say("reaches over") if self._is_near(place) and excess <= 0 else ""
         return f"{goal.measure.label} {say_bounded(goal, self._number(place), excess, more)}{room}"
 
