@@ -195,7 +195,7 @@ def test_a_neighbour_that_meets_the_goals_over_all_seeds_for_less_is_the_answer(
     found = coflash.size(trace, f"waf_host<{(first + mean) / 2}", drive=DRIVE, over=over, out=store, seeds=3)
     assert found.answer.is_met and found.answer.place == smaller.place
     assert set(found.steps) == {"more cache"}
-    assert "is the cheapest of 2 devices tried" in found.sentences[0]
+    assert " the cheapest of 2 devices tried" in found.sentences[0]
 
 
 def test_the_way_to_a_cheaper_neighbour_takes_larger_steps_each_time() -> None:
