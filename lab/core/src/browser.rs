@@ -89,7 +89,7 @@ impl Instance {
             4 => lab.metrics().into_bytes(),
             5 => bytes(lab.pages()),
             6 => bytes(lab.held()),
-            7 => bytes(lab.take_victims().into_iter()),
+            7 => lab.take_victims().into_bytes(),
             _ => {
                 let result = self.lab.take().map(Lab::finish).transpose();
                 self.output = result.map_err(|error| error.to_string())?.unwrap_or_default().into_bytes();

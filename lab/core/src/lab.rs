@@ -109,16 +109,10 @@ impl Lab {
         self.simulation.ftl().data_pages_per_block()
     }
 
-    /// The victims since the last call, and what became of their pages: for each one its block, the number of its pages that
-    /// follow, and for each page its index with the answer from bit 24 on (0 copied, 1 dropped, 2 taken from a buffer, 3 by
-    /// a fast program, 4 moved into the cache), and from bit 28 on what another tier holds of it after the request, as in a page's
-    /// word.
+    /// The victims since the last call, and what became of their pages (JSON).
     #[must_use]
-    pub fn take_victims(&mut self) -> Vec<u32> {
-        let mut victims = self.victims();
-        let words = victims.words.clone();
-        victims.clear();
-        words
+    pub fn take_victims(&mut self) -> String {
+        serde_json::json!(self.victims().take()).to_string()
     }
 
     fn victims(&self) -> MutexGuard<'_, Victims> {

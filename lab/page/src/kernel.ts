@@ -14,7 +14,6 @@ const FAILED = 0xffffffff;
 
 /** What becomes of a valid page of a victim. */
 export type Answer = "copied" | "dropped" | "from-buffer" | "fast" | "moved-in";
-const ANSWERS: readonly Answer[] = ["copied", "dropped", "from-buffer", "fast", "moved-in"];
 
 /** A victim of GC, the answers for its valid pages, and what another tier holds of each: nothing, the same data, or newer data. */
 export interface Victim {
@@ -71,13 +70,8 @@ export class Kernel {
 
   /** The victims since the last call that had valid pages. */
   victims(): Victim[] {
-    const { words } = this.words("victims");
-    const victims: Victim[] = [];
-    for (let at = 0; at < words.length; at += 2 + words[at + 1]!) {
-      const pages = Array.from(words.subarray(at + 2, at + 2 + words[at + 1]!), (word) => ({ index: word & 0xffffff, answer: ANSWERS[(word >>> 24) & 15]!, held: word >>> 28 }));
-      if (pages.length > 0) victims.push({ block: words[at]!, pages });
-    }
-    return victims;
+    this.ask("victims");
+    return (JSON.parse(this.text()) as Victim[]).filter(({ pages }) => pages.length > 0);
   }
 
   /** Serve what is left; returns the result document as text. */
@@ -95,7 +89,7 @@ export class Kernel {
     return new Uint8Array(this.exports.memory.buffer, this.exports.output(), this.exports.output_length());
   }
 
-  private words(what: "pages" | "held" | "victims"): { words: Uint32Array; perBlock: number } {
+  private words(what: "pages" | "held"): { words: Uint32Array; perBlock: number } {
     const perBlock = this.ask(what);
     return { words: new Uint32Array(this.output().slice().buffer), perBlock };
   }
