@@ -24,7 +24,8 @@ _NOTEBOOK = {"bold": "font-weight:600", "dim": "opacity:.7", "better": "color:#0
 _GAP = "  "
 _NARROW = 24
 """A column is wrapped to the width of its longest word, or to this width if that is less."""
-_UNLIMITED = 10**6
+PROSE, _UNLIMITED = 120, 10**6
+"""The width of a table where no terminal limits it: of prose, and of others."""
 _BARS = "▁▂▃▄▅▆▇█"
 _MARKDOWN = str.maketrans({sign: f"\\{sign}" for sign in "\\|*_`<>[]#~"})
 _LATEX = Path(__file__).with_name("latex.json")
@@ -56,6 +57,8 @@ class TextTable:
     title: str = ""
     below: str = ""
     """A line below it."""
+    width: int = _UNLIMITED
+    """The width where no terminal limits it."""
     rows: list[Line] = field(default_factory=list)
 
     @classmethod
@@ -150,7 +153,7 @@ class TextTable:
         between = Text(_GAP, no_wrap=True, overflow="ignore")
         if self.title:
             yield between.join([Text(self.title, "bold")])
-        for line in self._lines(options.max_width if is_limited else _UNLIMITED):
+        for line in self._lines(options.max_width if is_limited else self.width):
             whole = between.join(Text(cell.text, _TERMINAL[cell.style]) for cell in line)
             whole.rstrip()
             yield whole

@@ -13,8 +13,9 @@ from coflash import CoflashError
 from coflash.policies import policies
 from coflash.quantity import show, show_change
 from coflash.results.why import whole
-from coflash.sweep.advise import _cheapest, drift, left_of
+from coflash.sweep.advise import _cheapest, _check_room, drift, left_of
 from coflash.sweep.answers import BEFORE_DISKS, DEVICE
+from coflash.sweep.question import Question, folder_for
 from processes import coflash as command
 from sweeps import SMALL
 
@@ -116,7 +117,8 @@ def test_a_prefix_is_called_one_and_a_device_that_cannot_run_the_whole_is_refuse
     assert 4096 * 3000 < room < 4096 * 25_000
     out = tmp_path / "out"
     wanted = (
-        f"touches 97.7 MiB as a whole; the device exports .*--set flash.exported={4096 * 25_000}B.*--requests 400000"
+        rf"touches 97.7 MiB as a whole; the device exports [^:]*: --set flash\.exported={4096 * 25_000}B makes it fit, "
+        "or --requests with fewer than its 30,000 "
     )
     with pytest.raises(CoflashError, match=wanted):
         coflash.advise(replayed, str(trace), out=out)
@@ -125,6 +127,23 @@ def test_a_prefix_is_called_one_and_a_device_that_cannot_run_the_whole_is_refuse
     assert "of a prefix" in found.asked[0] and found.has_more
     whole = coflash.advise(OWN.with_({"workload.synthetic.requests": 2000}), out=out, requests=2001)
     assert "prefix" not in whole.asked[0]
+
+
+@pytest.mark.parametrize("pages", [500, 25_000])
+def test_a_trace_whose_addresses_reach_beyond_the_device_is_refused_first_and_the_keys_it_is_told_make_it_fit(
+    pages: int, tmp_path: Path
+) -> None:
+    trace = tmp_path / "far.csv"
+    rows = "".join(f"{at},write,{4096 * 10 * (at % pages)},4096\n" for at in range(pages))
+    trace.write_text("time,op,offset,size\n" + rows, encoding="utf-8")
+    replayed = OWN.with_({"workload.trace_options.columns": "auto", "workload.remap": "none"})
+    replayed = replayed.with_({"flash.exported": "16MiB"})
+    with pytest.raises(CoflashError, match=r"^advise: .*far\.csv has addresses up to .* and touches ") as refused:
+        coflash.advise(replayed, str(trace), out=tmp_path / "out")
+    assert not [*(tmp_path / "out").glob("runs/*")], "before any run"
+    sets = [tuple(one.split("=", 1)) for one in re.findall(r"--set (\S+=\S+)", str(refused.value))]
+    assert [key for key, _ in sets] == ["workload.remap", *["flash.exported"] * (pages > 4096)]
+    _check_room(Question.of(replayed.set(sets), str(trace), folder_for(tmp_path / "out"), None, progress=False))
 
 
 def test_the_order_of_the_scenario_itself_is_no_answer_and_lru_is_one_beside_another(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from coflash import CoflashError, Scenario, policies
+from coflash.cli import keys as lists
+from coflash.cli.scenario import list_ as listed_scenarios
 from coflash.keys import ScenarioKey, keys
 from coflash.runs.run import simulate
 
@@ -192,3 +194,12 @@ def test_each_default_of_a_policy_is_the_one_that_is_taken() -> None:
 def test_a_word_that_is_no_key_leads_to_the_keys_that_it_means(word: str, meant: str) -> None:
     with pytest.raises(CoflashError, match=rf'no table or key "{word}"; did you mean .*\b{meant}\b'):
         keys(word)
+
+
+def test_prose_in_a_pipe_has_lines_that_can_be_read(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    for listed in (lists.keys, lists.policies, listed_scenarios):
+        listed()
+        assert 100 < max(map(len, capsys.readouterr().out.splitlines())) <= 120, listed

@@ -73,12 +73,26 @@ def test_the_time_left_is_that_of_all_runs_of_a_question(monkeypatch: pytest.Mon
                 clock[0] += 5
                 watch.done(label, Ran(None))
     assert written.getvalue().splitlines() == [
-        "1 of 2 runs is there from before",
+        "1 run is there from before",
         "2/2 a · 40 s left for the whole search",
-        "1 of 3 runs is there from before",
+        "1 run is there from before",
         "2/3 b · 30 s left for the whole search",
         "3/3 c · 25 s left for the whole search",
     ]
+
+
+def test_a_question_that_is_stopped_counts_the_runs_of_all_its_parts_and_tells_those_from_before_once() -> None:
+    log, written = console(terminal=False)
+    pace = Pace(10)
+    for _ in range(3):
+        with Watch(log, 1, pace) as watch:
+            watch.kept()
+    with pytest.raises(KeyboardInterrupt), Watch(log, 2, pace) as watch:
+        watch.done("a", Ran(None))
+        raise KeyboardInterrupt
+    first, _, last = written.getvalue().splitlines()
+    assert first == "3 runs are there from before"
+    assert last == "stopped: 4 runs of the search are done and kept; the same command again does the rest"
 
 
 def test_a_question_tells_each_reason_of_failures_once() -> None:

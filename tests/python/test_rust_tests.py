@@ -1,8 +1,9 @@
-"""A test of Rust that hangs fails by its name."""
+"""A test of Rust that hangs fails by its name, and none is left out."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -36,3 +37,12 @@ def test_a_test_that_takes_long_but_ends_passes(capfd: pytest.CaptureFixture[str
 def test_the_exit_code_is_that_of_the_program(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(program("test wrong ... FAILED", then="raise SystemExit(101)")) == 101
     assert "test wrong ... FAILED" in capfd.readouterr().out
+
+
+def test_a_library_that_cargo_does_not_test_has_no_tests_of_its_own() -> None:
+    root = Path(__file__).parents[2]
+    manifests = [*(root / "crates").rglob("Cargo.toml")]
+    untested = [file.parent for file in manifests if "\ntest = false\n" in file.read_text("utf-8")]
+    assert untested
+    sources = (file for crate in untested for file in (crate / "src").rglob("*.rs"))
+    assert [file for file in sources if "#[test]" in file.read_text("utf-8")] == [], "move them to its tests/"

@@ -232,6 +232,18 @@ def test_a_trace_too_small_for_a_drive_ends_with_the_keys_that_make_it_fit(tmp_p
     assert "a longer trace" in command(*asked).stderr
 
 
+def test_a_choice_that_no_device_takes_is_refused_as_what_it_is_and_an_option_that_is_a_measure_as_a_goal(
+    trace: Path, tmp_path: Path
+) -> None:
+    for key, value, wrong in (("gc.victm", "greedy", "no such key"), ("gc.victim", "gredy", '"gredy" is not known')):
+        with pytest.raises(CoflashError, match=rf"^size: {key}: {wrong}; did you mean "):
+            coflash.size(trace, "waf_host<9", drive=DRIVE, over={key: value}, out=tmp_path)
+    for option, goal in (("--dwpd", "--goal 'dwpd>VALUE'"), ("--waf-host", "--goal 'waf_host<VALUE'")):
+        said = command("size", str(trace), option, "1").stderr
+        assert said == f"error: {option}: is no option of this command; a bound is a goal: {goal}\n"
+    assert "a bound is a goal" not in command("size", str(trace), "--nosuch", "1").stderr
+
+
 @pytest.mark.parametrize(
     ("goals", "cost", "message"),
     [([], sized.PRICES, "a goal is needed"), (["waf_host<2"], "waf_host*3", "a cost of keys alone")],
@@ -492,6 +504,7 @@ def test_a_drive_that_takes_no_cache_is_sized_without_one_and_the_answer_says_wh
     first, second = found.sentences[:2]
     assert first.startswith("No cache, 28% spare space") and "(no cache, since cache.size: " in first
     assert "with no of cache" not in second
+    assert " MiB (whole units of 8 KiB) touched" in found.how[0]
     assert b"of cache" not in found.draw("svg")
 
 

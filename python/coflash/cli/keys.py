@@ -9,7 +9,7 @@ from rich.text import Text
 from coflash.cli.console import output, show_json, show_table
 from coflash.keys import keys as known
 from coflash.policies import policies as families
-from coflash.text_table import Cell, TextTable
+from coflash.text_table import PROSE, Cell, TextTable
 
 
 def keys(key: str = "", as_json: bool = False) -> None:
@@ -22,7 +22,7 @@ def keys(key: str = "", as_json: bool = False) -> None:
     if as_json:
         show_json([asdict(each) for each in found])
         return
-    table = TextTable(["key", "default", "meaning"], wraps=True)
+    table = TextTable(["key", "default", "meaning"], wraps=True, width=PROSE)
     for each in found:
         table.add(Cell(each.path, "bold"), each.default, Cell(each.type, "dim"))
         table.add("", "", each.meaning)
@@ -37,7 +37,7 @@ def policies(as_json: bool = False) -> None:
     console = output()
     for family in families():
         console.print(Text.assemble("\n", (family.key, "bold"), f": {family.decides}"))
-        table = TextTable(["name", "description", "source"], wraps=True)
+        table = TextTable(["name", "description", "source"], wraps=True, width=PROSE)
         for policy in family.policies:
             table.add(policy.name, policy.summary, policy.source)
             for parameter in policy.parameters:

@@ -14,7 +14,7 @@ from coflash.commented import commented
 from coflash.files import atomic_write, kinds
 from coflash.imports import imported
 from coflash.scenario import Scenario, built_in_scenarios, flat, scenario_schema
-from coflash.text_table import TextTable
+from coflash.text_table import PROSE, TextTable
 
 app = Group(no_args_is_help=True)
 
@@ -26,7 +26,7 @@ def list_(as_json: bool = False) -> None:
     if as_json:
         show_json(known)
         return
-    show_table(TextTable.of(["scenario", "purpose"], known.items(), "l", wraps=True))
+    show_table(TextTable.of(["scenario", "purpose"], known.items(), "l", wraps=True, width=PROSE))
 
 
 @app.command()

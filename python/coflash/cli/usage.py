@@ -26,6 +26,8 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
     renamed = json.loads(_RENAMED.read_text("utf-8"))
     if new := renamed.get(str(getattr(error, "option_name", ""))):
         return f"{error.option_name}: is no option of this command; in its place: {new}"
+    if goal := _goal(error):
+        return f"{error.option_name}: is no option of this command; a bound is a goal: {goal}"
     text = str(error.message if getattr(error, "possibilities", None) else error.format_message()).rstrip(".")
     text = text[:1].lower() + text[1:]
     text = text.replace(". Did you mean", "; did you mean").replace("Value error, ", "")
@@ -46,6 +48,23 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
         text += f"; did you mean {' or '.join(elsewhere)}?" if elsewhere else ""
     help_of = error.ctx.command_path if error.ctx else "coflash"
     return f"{text} ({help_of} --help says what is allowed)"
+
+
+def _goal(error: Any) -> str:
+    """Return the option of a goal in place of one that has the name of a measure; empty for another."""
+    from coflash._core import CoflashError
+    from coflash.measures.catalogue import named
+
+    name = str(getattr(error, "option_name", "")).removeprefix("--").replace("-", "_")
+    known = {one for of in (error.ctx.command.params if error.ctx else ()) for one in of.opts}
+    option = next((one for one in ("--goal", "--subject-to") if one in known), "")
+    if not name or not option:
+        return ""
+    try:
+        better = "more" if name in ("capacity", "margin") else named(name).better
+    except CoflashError:
+        return ""
+    return f"{option} '{name}{'>' if better == 'more' else '<'}VALUE'"
 
 
 def _number(error: Any) -> str:

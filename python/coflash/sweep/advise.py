@@ -290,14 +290,20 @@ def advise(
 
 
 def _check_room(question: Question) -> None:
-    """Refuse a trace that touches more than the device exports, even where the first requests alone fit."""
+    """Refuse a trace that has no room in what the device exports, even where the first requests alone have."""
     values, files = question.scenario.to_dict(), [one.local() for one in question.inputs]
     workload, room = values["workload"], question.scenario.core.exported_bytes()
-    if not files or own_key(workload) or workload["remap"] != "dense" or values.get(TIER):
+    if not files or own_key(workload) or workload["remap"] == "modulo" or values.get(TIER):
         return
     about = info(files, workload["trace_options"], page=values["flash"]["page_size"], trims=True)
-    if (needed := (about.footprint_pages or 0) * about.page_bytes) > room:
-        raise CoflashError(say("too small to advise", files=", ".join(files), needed=needed, room=room, most=REQUESTS))
+    touched = (about.footprint_pages or 0) * about.page_bytes
+    is_dense = workload["remap"] == "dense"
+    if (needed := touched if is_dense else about.address_end or 0) > room:
+        sets = [] if is_dense else ["--set workload.remap=dense"]
+        sets += [f"--set flash.exported={touched}B"] if touched > room else []
+        told = {"files": ", ".join(files), "needed": needed, "touched": touched, "room": room, "sets": " ".join(sets)}
+        sentence = "touches too much" if is_dense else "reaches too far"
+        raise CoflashError(say(sentence, **told, requests=about.requests))
 
 
 @dataclass(frozen=True)

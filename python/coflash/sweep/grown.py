@@ -53,7 +53,9 @@ class Grown:
             CoflashError: It touches more than that, or the copies would be too long.
         """
         touched_bytes, flash = (about.footprint_pages or 0) * about.page_bytes, drive.to_dict()["flash"]
-        touched, more = show(touched_bytes, "bytes"), _ROOM * (1 + margin) / about.page_bytes
+        has_units = drive.to_dict()["ftl"].get("indirection_unit")
+        units = say("in units", unit=about.page_bytes) if has_units else ""
+        touched, more = show(touched_bytes, "bytes") + units, _ROOM * (1 + margin) / about.page_bytes
         if not capacity:
             return cls(about, touched, math.ceil(touched_bytes * more))
         whole_drive, die = drive.core.sizes()[0], flash["planes_per_die"] * flash["pages_per_block"] * page_bytes(drive)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from coflash._core import REVISION, CoflashError
-from coflash.quantity import number_in, show
+from coflash.quantity import agreed, counted, number_in, show
 from coflash.results.identity import nameless, own_key, reading
 from coflash.results.result import Result
 from coflash.results.store import Unstored, store_at
@@ -164,9 +164,18 @@ class Pace:
 
     runs: int = 0
     ran: int = 0
+    before: int = 0
+    """The runs that were there from before."""
+    unsaid: int = 0
+    """As many of these as were not told yet."""
     told: set[str] = field(default_factory=set)
     """The reasons of failures that were said."""
     begun: float = field(default_factory=time.monotonic)
+
+    def said_before(self) -> str:
+        """Say how many runs are there from before, of those that were not told yet; empty without any."""
+        runs, self.unsaid = self.unsaid, 0
+        return say("there in a search", runs=counted(runs, "run"), verb=agreed(runs, "is")) if runs else ""
 
     def seconds_left(self, todo: int) -> float | None:
         """Return the time that the others take, `todo` at least; None before the first run ends."""

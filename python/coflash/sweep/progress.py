@@ -51,7 +51,7 @@ class Watch:
         self._console = console or Console(quiet=True)
         self.warming, self._busy, self._pace = Warming(0, 0, 0.0), 0, pace or Pace()
         self._told, self._before = self._pace.told, len(self._pace.told)
-        self._whole = " for the whole search" if self._pace.runs > 0 else ""
+        self._whole, self._is_part = " for the whole search" if self._pace.runs > 0 else "", pace is not None
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
@@ -72,7 +72,12 @@ class Watch:
         if 0 < (reasons := len(self._told) - self._before) < (failed := len(self.failures)):
             self.say(f"failed: {failed - reasons} more for the same {'reason' if reasons == 1 else 'reasons'}")
         if kind is not None and issubclass(kind, KeyboardInterrupt):
-            self.say(say("stopped", settled=self.settled, runs=self.runs))
+            done = counted(self._pace.ran + self._pace.before, "run")
+            self.say(
+                say("stopped search", runs=done)
+                if self._is_part
+                else say("stopped", settled=self.settled, runs=self.runs)
+            )
 
     @property
     def settled(self) -> int:
@@ -83,7 +88,10 @@ class Watch:
         """Count runs of an earlier sweep."""
         self.from_before += runs
         self._pace.runs -= runs
-        if runs and not self._console.is_terminal:
+        self._pace.before += runs
+        if self._whole:
+            self._pace.unsaid += runs
+        elif runs and not self._console.is_terminal:
             self.say(say("there", count=runs, runs=self.runs, verb=agreed(runs, "is")))
         self._show()
 
@@ -107,6 +115,8 @@ class Watch:
         for sentence in ran.told:
             self.say(f"{label}: {sentence}")
         if not (self._console.quiet or self._console.is_terminal):
+            if before := self._pace.said_before():
+                self.say(before)
             self.say(f"{self._count()} {label}{self._left()}")
         self._show()
 

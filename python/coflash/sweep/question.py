@@ -68,7 +68,7 @@ class Question:
         except KeyboardInterrupt:
             with suppress(CoflashError):  # nothing is known
                 if self.console:
-                    self.console.print(so_far(), soft_wrap=True)
+                    self.console.print(*filter(None, [self.pace.said_before(), so_far()]), sep="\n", soft_wrap=True)
             raise
 
     def point(self, settings: Assignment, seeds: int | Sequence[int] = 1) -> Point:

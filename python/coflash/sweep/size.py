@@ -147,6 +147,7 @@ class _Sizer:
         seeds: int,
     ) -> None:
         self.question, self.goals, self.seeds, self.prices = question, bounds, seeds, prices
+        self.drive = question.scenario
         (self.cost,) = goals(None, None, prices)
         self.tried: dict[tuple[str, Assignment], Sized] = {}
         self.problem, self.refused = "", 0
@@ -289,6 +290,8 @@ class _Sizer:
 
         if not (reason := problem({})):
             return
+        if all(wrong := [Point.of(self.drive, self.question.inputs, rest, 1).refused for rest in self.rests]):
+            raise CoflashError(f"size: {wrong[0]}")
         whole = self.base.to_dict()["flash"]["pages_per_block"]
         parts = [("flash.pages_per_block", whole >> power) for power in range(1, whole.bit_length() - 2)]
         parts += [(key, 1) for key in SMALLER]

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::hash::{BuildHasher, Hash};
 use std::io::{self, Read, Write};
 use std::marker::PhantomData;
+use std::mem::needs_drop;
 use std::ops::Range;
 
 pub use coflash_derive::Save;
@@ -182,7 +183,9 @@ pub(crate) fn heap_bytes_of<'a, T: Save + 'a>(
     capacity: usize,
     items: impl IntoIterator<Item = &'a T>,
 ) -> usize {
-    capacity * size_of::<T>() + items.into_iter().map(Save::heap_bytes).sum::<usize>()
+    // Of millions of plain items none is asked: what need not be dropped holds nothing.
+    let held = if needs_drop::<T>() { items.into_iter().map(Save::heap_bytes).sum() } else { 0 };
+    capacity * size_of::<T>() + held
 }
 
 /// The memory of a tree, whose nodes are half full at least, or of a table by hash, and what its entries hold.

@@ -166,35 +166,3 @@ impl Scenario {
         self.cache.placement == Placement::Host && self.has_cache()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_keys_need_are_keys_that_are_off_by_default() {
-        let scenario = Scenario { hybrid: Some(HybridConfig::default()), ..Scenario::default() };
-        for (keys, need, name) in NEEDS {
-            let bring = if let AnyOf(bring) = need { bring } else { "replay.mode" };
-            for key in keys.split(' ').chain(bring.split(' ')) {
-                assert_eq!(scenario.set(&[(key, "")]), Ok(scenario.clone()), "{name}: {key}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_quantity_of_zero_brings_nothing() {
-        let sentences = |size: &str| {
-            let scenario = Scenario::default().set(&[("cache.size", size), ("cache.eviction", "background")]);
-            scenario.expect("a scenario").without_effect()
-        };
-        for zero in ["0B", "0%"] {
-            assert_eq!(
-                sentences(zero),
-                ["cache.eviction has no effect without a cache (cache.size)"],
-                "{zero}"
-            );
-        }
-        assert_eq!(sentences("0.5%"), [""; 0]);
-    }
-}

@@ -1,7 +1,10 @@
 //! Reading, setting and writing scenarios.
 
 use coflash_base::{Bytes, Share};
-use coflash_scenario::{BUILT_IN, BuiltIn, Scenario, ScenarioError, settings};
+use coflash_hybrid::HybridConfig;
+use coflash_scenario::{
+    BUILT_IN, BuiltIn, PreconditionConfig, Scenario, ScenarioError, conditional_keys, settings,
+};
 use coflash_workload::recorded::TraceOptions;
 
 #[test]
@@ -310,4 +313,28 @@ fn an_earlier_spelling_is_read_as_the_key_that_took_its_place_and_told() {
     assert!(idle.limits[0].ends_with("was left out: only ftl.wear_levelling = static takes it."), "{idle:?}");
     let set = now.set(&[("gc.steps_max", "5")]);
     assert_eq!(set.expect("it is known").gc.mode, coflash_ftl::GcMode::Preemptive { steps_max: 5 });
+}
+
+#[test]
+fn what_keys_need_are_keys_that_are_off_by_default() {
+    let (hybrid, precondition) = (Some(HybridConfig::default()), PreconditionConfig::nothing());
+    let scenario = Scenario { hybrid, precondition, ..Scenario::default() };
+    for (key, need) in conditional_keys() {
+        let needed = need.split([' ', ',', '(', ')']).filter(|word| word.contains('.'));
+        for key in needed.chain([key]) {
+            assert_eq!(scenario.set(&[(key, "")]), Ok(scenario.clone()), "{need}: {key}");
+        }
+    }
+}
+
+#[test]
+fn a_quantity_of_zero_brings_nothing() {
+    let sentences = |size: &str| {
+        let scenario = Scenario::default().set(&[("cache.size", size), ("cache.eviction", "background")]);
+        scenario.expect("a scenario").without_effect()
+    };
+    for zero in ["0B", "0%"] {
+        assert_eq!(sentences(zero), ["cache.eviction has no effect without a cache (cache.size)"], "{zero}");
+    }
+    assert_eq!(sentences("0.5%"), [""; 0]);
 }
