@@ -24,6 +24,8 @@ _MORE: dict[str, Sequence[str]] = {
     "serve": ("--device", "device", "--size", "64MiB"),
 }
 """Options that make a command short, and say where it writes."""
+_UNSURE = 3
+"""The status of `size` and `advise` where an answer is not sure, as that of a short trace may be."""
 _GO_ON = {"serve", "lab", "reproduce", "study"}
 """Commands that go on until they are ended: their first output is enough."""
 _AFTER = (
@@ -58,7 +60,7 @@ def walk(coflash: Sequence[str], words: Sequence[str], place: Path, environment:
     command = [*coflash, *(stands_for.get(word, word) for word in (*written, *_MORE.get(name, ())))]
     if name not in _GO_ON:
         done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
-        return "" if done.returncode == 0 else done.stderr or f"exit status {done.returncode}"
+        return "" if done.returncode in (0, _UNSURE) else done.stderr or f"exit status {done.returncode}"
     with subprocess.Popen(command, cwd=place, env=environment, text=True, stdout=-1, stderr=-2) as running:  # noqa: S603
         assert running.stdout is not None
         first = running.stdout.readline()

@@ -104,7 +104,7 @@ def test_the_answer_is_the_cheapest_device_that_meets_the_goals(trace: Path, sto
     assert found.draw("pdf").startswith(b"%PDF")
     # Its report opens with the answer and draws what was tried: cost against the goal, and the frontier.
     subject = found.subject
-    assert (subject.answer, subject.question, subject.limits) == (first, f"{second} {rests}", (last,))
+    assert (subject.answer, subject.question, subject.limits) == (first, f"{second} {rests}", tuple(last.split("\n- ")))
     assert subject.search is not None
     chosen, *others = subject.search["trials"]
     assert chosen["values"] == found.answer.point.values and chosen["allowed"]
@@ -195,7 +195,7 @@ def test_a_neighbour_that_meets_the_goals_over_all_seeds_for_less_is_the_answer(
     found = coflash.size(trace, f"waf_host<{(first + mean) / 2}", drive=DRIVE, over=over, out=store, seeds=3)
     assert found.answer.is_met and found.answer.place == smaller.place
     assert set(found.steps) == {"more cache"}
-    assert "is the cheapest of 2 devices tried" in found.sentences[0]
+    assert " the cheapest of 2 devices tried" in found.sentences[0]
 
 
 def test_the_way_to_a_cheaper_neighbour_takes_larger_steps_each_time() -> None:
@@ -227,7 +227,7 @@ def test_a_trace_too_small_for_a_drive_ends_with_the_keys_that_make_it_fit(tmp_p
     assert (said.returncode, said.stdout, len(said.stderr.splitlines())) == (2, "", 1), "nothing was run"
     assert said.stderr.startswith("error: size: the trace touches 1.95 MiB, too little for a device with the parts of ")
     sets = said.stderr.split("smaller parts make it fit: add ")[1].split()
-    assert command(*asked, *sets).returncode in (0, 1)
+    assert command(*asked, *sets).returncode in (0, 1, 3)
     file.write_text("ns,op,offset,size\n0,write,0,4096\n", "utf-8")
     assert "a longer trace" in command(*asked).stderr
 

@@ -21,6 +21,9 @@ from coflash.sweep.fleet import By
 if TYPE_CHECKING:
     from coflash.sweep.sized import Sizing
 
+_UNSURE = 3
+"""The exit status where a finding is not sure."""
+
 
 def sweep(
     scenario: str,
@@ -99,6 +102,9 @@ def size(
 ) -> None:
     """Find the cheapest cache and spare space with which a trace or a workload meets goals, and say why.
 
+    Exit status 0 means that the answer meets the goals, 1 that no device does, and 3 that the answer is not sure: more
+    runs or the errors that it names may change it.
+
     Options:
         trace: `TRACE|WORKLOAD...` The trace, or its files in order; or a generator or preset that is written as one:
             jesd219.
@@ -139,6 +145,8 @@ def advise(
     quiet: bool = False,
 ) -> None:
     """Tell what cooperation of cache and GC would save on a scenario, by which answer, at what cost, and why.
+
+    Exit status 3 means that the advice is not sure.
 
     Options:
         steady: `--steady/--as-given` Begin in a steady state, or with the scenario's own warm-up.
@@ -229,6 +237,8 @@ def _ask(
     console.end_if_failed(finding.lost, quiet)
     if finding.problem or not finding.is_met:
         raise typer.Exit(1)
+    if not finding.is_sure:
+        raise typer.Exit(_UNSURE)
 
 
 def _show(finding: Finding, measures: Sequence[str], written: Sequence[str], to: Any) -> None:

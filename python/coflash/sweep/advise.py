@@ -116,7 +116,7 @@ class Advice(Kept):
             self._twice(),
             self._steady(),
             *(say("not open", names=", ".join(n), reason=reason.rstrip(".")) for reason, n in self.refused.items()),
-            say_limits(self.scenario, say("history of a scenario"), say("host side")),
+            say_limits(self.scenario, (), (say("history of a scenario"), say("host side"))),
         )
         return tuple(one for one in known if one)
 
@@ -135,11 +135,21 @@ class Advice(Kept):
         value = show(one.value, self.measure.unit)
         return [one.answer.name, value, saved, between, hits, show_change(one.p99), memory, f"{one.stores:.2f}"]
 
+    @property
+    def unsure(self) -> str:
+        """The reason why the advice is not sure; empty if it is."""
+        runs = (*self.tried[0].runs, *self.best.runs)
+        nothing = next((text for run in runs for text in checks(run.document)), "")
+        return nothing or ("" if self.is_steady else say("unsteady"))
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether there is an advice, of runs that are steady and tell something."""
+        return not self.unsure and bool(self.tried[0].value)
+
     def _advice(self) -> str:
         base, best, measure = self.tried[0], self.best, self.measure
-        nothing = next((text for run in (*base.runs, *best.runs) for text in checks(run.document)), "")
-        reason = nothing or ("" if self.is_steady else say("unsteady"))
-        advice = say("unsure advice" if reason else "advice", reason=reason)
+        advice = say("unsure advice" if self.unsure else "advice", reason=self.unsure)
         if best is not base:
             sure = say("between", one=best) if best.between else say("unknown spread")
             hits = "" if best.hits is None else say("price in hits", points=_points(best.hits))

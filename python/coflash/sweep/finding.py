@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
@@ -42,6 +43,11 @@ class Finding(ABC):
     @property
     def is_met(self) -> bool:
         """Whether goals are met, if there are any."""
+        return True
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it would stay the same with more runs, as far as is known."""
         return True
 
     @property
@@ -138,8 +144,10 @@ def say_bounded(goal: Condition, number: Estimate, excess: float, more: str = ""
     return f"{show_estimate(number, goal.measure.unit)}{seeds}{more}{broken}"
 
 
-def say_limits(scenario: Scenario, *limits: str) -> str:
-    """Say what the numbers do not tell."""
-    fitted = " ".join(scenario.to_dict()["limits"]).rstrip(".")
-    drive = say("fitted", limits=fitted) if fitted else say("not fitted")
-    return say("limits", limits="; nor ".join((*limits, say("tails"), drive)))
+def say_limits(scenario: Scenario, of_times: Sequence[str], others: Sequence[str], is_timed: bool = False) -> str:
+    """Say what the numbers do not tell, a line for each limit; those of times come first where these are bounded."""
+    known = [one.rstrip(".") for one in scenario.to_dict()["limits"]]
+    drive = [say("fitted", limits=one) for one in known] or [say("not fitted")]
+    latencies = [one for one in drive if "latenc" in one]
+    groups = [*latencies, *of_times, say("tails")], [*(one for one in drive if one not in latencies), *others]
+    return say("limits", limits="\n- ".join(chain(*(groups if is_timed else reversed(groups)))))

@@ -23,13 +23,14 @@ from coflash.results.why import LATTICES, TIERS, scheme_of
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep import answers
 from coflash.sweep.design import Assignment, Axis, assignments, axes_of
+from coflash.sweep.doubt import Doubt
 from coflash.sweep.engine import On
 from coflash.sweep.finding import say
 from coflash.sweep.frontier import Frontier, Pair
 from coflash.sweep.generated import traced
 from coflash.sweep.goal import CAPACITY, COST, MARGIN, Condition, apart, condition, goals, number
-from coflash.sweep.grown import Grown
-from coflash.sweep.memory import flash_bytes, page_bytes
+from coflash.sweep.grown import BLOCKS_MIN, Grown
+from coflash.sweep.memory import flash_bytes, flash_over_exported, page_bytes
 from coflash.sweep.plan import Point, digest, refusal
 from coflash.sweep.question import Question, estimates, folder_for
 from coflash.sweep.sized import EXPORTED, PRICES, ROUNDS, SMALLER, SPARE, Sized, Sizing, priced, prices, uneven
@@ -40,6 +41,8 @@ SPARES, _COLUMNS = range(7, 57), 7
 """The spare shares, in percent, and as many of them that are looked into in any case; others lie between."""
 _FINE = 100
 """The pages from which a step of the cache is more than a page: a percent."""
+_PROBES, _CONFIRMED = 3, 2
+"""The devices more that are tried for one whose whole intervals meet the goals, and those that run with all seeds."""
 _LATE, _MORE_CHANNELS = 1.02, (1, 2, 4, 8)
 _CLOSE, _CHEAPER, _FEW, _PAIRS = 0.02, 0.05, 12, 28
 """The shares of a cost by which a device is looked for, and another scheme; the devices at first, and of a search."""
@@ -219,10 +222,18 @@ class _Sizer:
             for measure in (WAF_HOST, *(goal.measure for goal in self.goals if goal.measure.path in MEASURES))
         }
         ends = ("less", "more")[bool(self.refused) :]
-        known = (self._later(best), steps, ends, variants, explained, self.prices)
+        later = self._later(best)
+        doubts = [self._doubt(place, later) for place in range(len(self.goals))]
+        known = (later, doubts, self._inside(best, doubts), steps, ends, variants, explained, self.prices)
         channels = counted(self.base.to_dict()["flash"]["channels"], "channel")
         more = say("keep up") if self.base.name == DEVICE and self.base.replay_mode == "open" else ""
-        drive = (self.grown.times, (f"{counted(self.base.core.sizes()[0], 'die')} on {channels}", more))
+        scenarios = best.runs[0].scenario, self.base.set([*best.point.values.items()])
+        of_part, of_drive = (flash_over_exported(one) - 1 for one in scenarios)
+        more += say("part", of_part=of_part, of_drive=of_drive) if self.grown.how else ""
+        blocks = best.runs[0].scenario.to_dict()["flash"]["blocks_per_plane"]
+        is_few = blocks < BLOCKS_MIN and self.base.name != DEVICE and not self.grown.how and not best.is_tier
+        few = say("few blocks", blocks=blocks, least=BLOCKS_MIN) if is_few else ""
+        drive = (self.grown.times, (f"{counted(self.base.core.sizes()[0], 'die')} on {channels}", more, few))
         return Sizing(self.question.store.path, self.goals, how, best, tried, devices, *known, *drive).write()
 
     def _later(self, best: Sized) -> tuple[Sized, ...]:
@@ -232,6 +243,37 @@ class _Sizer:
         point = longer.point(((self.cache, best.place[0]), *best.place[1]), self.seeds)
         (ran,) = longer.ran([point])
         return () if isinstance(ran, str) else (best, self._sized(point, ran))
+
+    def _doubt(self, place: int, later: Sequence[Sized]) -> Doubt:
+        """Return what the number of a goal may be off by, given one over one round and one over several."""
+        first, then = [one.bounded[place].mean for one in later] or [None, None]
+        rounds = abs(then / first - 1) if first and then is not None else 0.0
+        return Doubt.of(self.goals[place], self.base, rounds, is_part=bool(self.grown.how))
+
+    def _inside(self, best: Sized, doubts: Sequence[Doubt]) -> Sized | None:
+        """Return the cheapest device whose whole intervals meet the goals, of those tried and some more; None if none.
+
+        More are tried between the spare space of the answer, and the least that is known to be enough beside its cache.
+        """
+
+        def is_inside(one: Sized) -> bool:
+            numbers = zip(doubts, self.goals, one.bounded, one.excess, strict=True)
+            return all(doubt.is_inside(goal, number, excess) for doubt, goal, number, excess in numbers)
+
+        if not best.is_met or is_inside(best):
+            return best if best.is_met else None
+        cache, (_, *others) = best.place
+        places = [(cache, ((SPARE, spare), *others)) for spare in self.spares]
+        low, known = places.index(best.place), {at: self.tried.get(place) for at, place in enumerate(places)}
+        high = min((at for at, one in known.items() if at > low and one and is_inside(one)), default=len(places))
+        for _ in range(_PROBES):
+            if (middle := (low + high) // 2) > low:
+                (one,) = self._ran([places[middle]])
+                low, high = (low, middle) if one is not None and is_inside(one) else (middle, high)
+        ranked = sorted(filter(is_inside, self.tried.values()), key=lambda one: one.cost)
+        dearer = [one.place for one in ranked if one.cost >= best.cost][:_CONFIRMED]
+        confirmed = (self._ran([place], self.seeds)[0] for place in dearer)
+        return next((one for one in confirmed if one is not None and is_inside(one)), None)
 
     def _check_size(self) -> None:
         """Check that a device for this trace can be made.
@@ -430,6 +472,7 @@ class _Sizer:
 
     def _sized(self, point: Point, runs: tuple[Result, ...]) -> Sized:
         scenario = self.base.set([*point.values.items()])  # of the whole drive, of which a part may have run
+        runs = tuple(self.grown.of_drive(run, scenario) for run in runs)
         bounded = estimates(self.goals, [[run.metrics] for run in runs], scenario)
         is_worn = any(WAF_HOST.read(run.metrics) for run in runs)
         excess = [goal.excess(one.mean, is_worn=is_worn) for goal, one in zip(self.goals, bounded, strict=True)]

@@ -18,6 +18,7 @@ from coflash.results.subject import Subject
 from coflash.results.why import LATTICES, TIERS, Why
 from coflash.scenario import Scenario
 from coflash.sweep.design import Assignment
+from coflash.sweep.doubt import Doubt
 from coflash.sweep.finding import Kept, say, say_bounded, say_limits
 from coflash.sweep.goal import COST, Condition, goals
 from coflash.sweep.plan import Point
@@ -32,6 +33,8 @@ _PRICED, _PER_CELL = "November 2026", {"slc": 3, "mlc": 1.5, "tlc": 1, "qlc": 0.
 """The month of the prices, and the price of flash by its cell as a multiple of that of TLC: a cell costs the same."""
 ROUNDS, _STEADY = 4, 0.05
 """The rounds of the trace over which an answer is checked, and the change of a number that is still steady."""
+_BEYOND = "This run is beyond the measurements"
+"""How the note begins of a run beyond the conditions under which its drive was measured."""
 _BEHIND, _FAR = 0.05, 1e9
 """The share of a run by which a device is behind that does not keep up."""
 SMALLER = ("gc.low_mark", "flash.channels", "flash.chips_per_channel", "flash.dies_per_chip", "flash.planes_per_die")
@@ -104,6 +107,10 @@ class Sizing(Kept):
     """These devices."""
     later: tuple[Sized, ...]
     """Its device over one round of the trace and over several, with all seeds; nothing if that failed."""
+    doubts: Sequence[Doubt]
+    """What the number of each goal may be off by."""
+    inside: Sized | None
+    """The cheapest device whose whole intervals meet the goals, as far as is known."""
     steps: Mapping[str, Sized]
     """The devices one step off: less or more cache or spare space."""
     ends: Sequence[str]
@@ -116,8 +123,8 @@ class Sizing(Kept):
     """The prices."""
     times: float
     """The bytes of the drive for which one of the devices stands."""
-    parts: tuple[str, str]
-    """The dies and the channels of the drive, and how the channels follow from the trace, if they do."""
+    parts: tuple[str, str, str]
+    """The dies and the channels of the drive, how the channels follow from the trace, and that blocks are few."""
 
     @property
     def scenario(self) -> Scenario:
@@ -128,6 +135,11 @@ class Sizing(Kept):
     def is_met(self) -> bool:
         """Whether the answer meets all goals."""
         return self.answer.is_met
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether runs tell something, more rounds change nothing, and no interval reaches over a bound."""
+        return not self.longer and not self.nothing and not self._is_on_edge
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -172,17 +184,20 @@ class Sizing(Kept):
     def sentences(self) -> tuple[str, str, str, str]:
         """The answer, what binds and why, what the answer rests on, and what the numbers do not tell."""
         answer = say(
-            "sized" if self.answer.is_met else "not sized",
+            "not sized" if not self.answer.is_met else "on the edge" if self._is_on_edge else "sized",
             device=f"{self.answer} ({priced(self.answer.cost)})",
             tried=self.tried,
             goals=" and ".join(goal.text for goal in self.goals),
             numbers="".join(["; ".join(map(self._judged, range(len(self.goals)))), *self._remarks()]),
+            inside=self._inside(),
         )
         changes = [say("rounds change", goal=goal, ends=ends, unit=goal.measure.unit) for goal, ends in self._drifts]
         unsure = say("unsure answer", rounds=ROUNDS, changes="; ".join(changes), longer=self.longer) if changes else ""
         loop = "open loop" if self.scenario.replay_mode == "open" else "closed loop"
         history = "history of a tier" if self.answer.is_tier else "history of a trace"
-        limits = say_limits(self.scenario, say(loop), say(history), say("seeds"))
+        beyond = [note.rstrip(".") for note in self.answer.runs[0].notes if note.startswith(_BEYOND)]
+        is_timed = (self.binding or self.goals[0]).measure.unit == "ns"
+        limits = say_limits(self.scenario, [say(loop)], [*beyond, say(history), say("seeds")], is_timed)
         unsure = unsure or (say("tells nothing", nothing=self.nothing) if self.nothing else "")
         answer = unsure + answer if unsure else answer[0].upper() + answer[1:]
         return answer, f"{'; '.join(self._reasons())}.", self._rests(), limits
@@ -195,8 +210,12 @@ class Sizing(Kept):
 
     def _is_near(self, place: int) -> bool:
         """Whether the interval of the number that a goal bounds reaches over the bound."""
-        number = self._number(place)
-        return (number.half_width or 0.0) > abs((number.mean or 0.0) - self.goals[place].bound)
+        least, greatest = self.doubts[place].ends(self._number(place))
+        return least < self.goals[place].bound < greatest
+
+    @property
+    def _is_on_edge(self) -> bool:
+        return any(map(self._is_near, range(len(self.goals))))
 
     def _judged(self, place: int) -> str:
         """Say the number that a goal bounds, how sure it is, and how far it is from its bound."""
@@ -205,8 +224,22 @@ class Sizing(Kept):
             return goal.measure.label + say("no number" if excess > 0 else "not worn")
         more = "" if math.isnan(self._ends(place)[1]) else say("over rounds", rounds=ROUNDS)
         more += say("same seeds") if seeds.runs > 1 and (seeds.half_width or 0.0) <= seeds.rounding else ""
-        room = say("room within its interval" if self._is_near(place) else "room", by=-excess) if excess <= 0 else ""
+        doubt, room = self.doubts[place], say("room", by=-excess) if excess <= 0 else ""
+        ends, unit = doubt.ends(self._number(place)), goal.measure.unit
+        room += say("whole", errors=doubt.errors, ends=ends, unit=unit) if doubt.errors else ""
+        room += say("unmeasured") if doubt.is_unmeasured else ""
+        room += say("reaches over") if self._is_near(place) and excess <= 0 else ""
         return f"{goal.measure.label} {say_bounded(goal, self._number(place), excess, more)}{room}"
+
+    def _inside(self) -> str:
+        """Say the cheapest device whose whole intervals meet the goals."""
+        if self.inside is None:
+            return say("none inside")
+        numbers = (
+            f"{goal.measure.label} {say_bounded(goal, number, excess)}"
+            for goal, number, excess in zip(self.goals, self.inside.bounded, self.inside.excess, strict=True)
+        )
+        return say("inside", device=f"{self.inside} ({priced(self.inside.cost)})", numbers="; ".join(numbers))
 
     def _remarks(self) -> Iterator[str]:
         """Say which devices cannot be judged, how many break the goals as the answer does, and where more is worse."""
@@ -215,6 +248,7 @@ class Sizing(Kept):
                 yield say("set aside", count=count, label=goal.measure.label)
         if (alike := sum(one.far == self.answer.far > 0 for one in self.devices)) > 1:
             yield say("alike", count=alike)
+        yield self.parts[2]
         yield uneven(self.devices, self.goals)
 
     def _rests(self) -> str:
@@ -289,9 +323,10 @@ class Sizing(Kept):
         runs = tuple(run for of_scheme in self.variants.values() for run in of_scheme)
         before, *_, after = TIERS if self.answer.is_tier else LATTICES[0]
         after = next((why.after for why in self.whys[WAF_HOST.path] if why.before == before), after)
-        first, *reasons, limits = self.sentences
+        first, *reasons, last = self.sentences
+        limits = tuple(last.split("\n- "))
         title = say("title", goals=" and ".join(goal.text for goal in self.goals))
-        return Subject(runs, title, " ".join(reasons), first, (limits,), before, after, search=self._search())
+        return Subject(runs, title, " ".join(reasons), first, limits, before, after, search=self._search())
 
     def _search(self) -> dict[str, Any] | None:
         """Return the devices as a search for the least cost, with the number of the goal that binds, if any."""
@@ -333,7 +368,9 @@ class Sizing(Kept):
         return {
             "goals": [goal.text for goal in self.goals],
             "met": self.answer.is_met,
-            "sure": not self.longer and not self.nothing and not any(map(self._is_near, range(len(self.goals)))),
+            "sure": self.is_sure,
+            "intervals": [doubt.ends(self._number(place)) for place, doubt in enumerate(self.doubts)],
+            "inside": self.inside and device(self.inside),
             "binding": self.binding and self.binding.text,
             "how": self.how,
             "devices": {name: device(one) for name, one in {"answer": self.answer, **self.steps}.items()},

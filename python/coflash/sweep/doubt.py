@@ -1,0 +1,72 @@
+"""What the number of a goal may be off by, beside its seeds: more rounds, a drive that was scaled, and its model."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from coflash.quantity import show_change
+from coflash.results.estimate import Estimate
+from coflash.scenario import Scenario
+from coflash.sweep.finding import say
+from coflash.sweep.goal import Condition
+
+_SCALED = 0.1
+"""The most that write amplification is off on a part of a drive, as its notes say."""
+_OF_WAF = re.compile("waf_.*|endurance.*")
+"""The measures that are off as much as write amplification is."""
+_WAF_MISSED = {"7450 MAX": 0.060, "P5520": 0.147, "PM9D3a (drive A)": 0.030}
+"""The greatest errors of held-out write amplification (docs/drives.md); of other drives it was not measured."""
+_LATENCIES = {
+    f"response_ns.{kind}.{rank}": label.format(kind)
+    for kind in ("read", "write")
+    for rank, label in (("p50", "median {} latency"), ("p99", "{} latency p99"), ("p99_9", "{} latency p99.9"))
+}
+"""The measures of a calibration, as its limits name them."""
+_MISSED = r"{} by ([+−][\d.]+)%(?: to ([+−][\d.]+)%)?"
+_LEAST = -0.999
+"""The error from which a measurement is a thousand times what the model says."""
+
+
+class Doubt(NamedTuple):
+    """What a number may be off by, as shares of it."""
+
+    rounds: float = 0.0
+    """Its change over more rounds of the trace."""
+    scaled: float = 0.0
+    """The error of a part of a drive."""
+    drive: tuple[float, float] = (0.0, 0.0)
+    """The errors of the drive's model where measurements were held out, the least and the greatest."""
+    is_unmeasured: bool = False
+    """Whether the drive was calibrated, and this measure was none of its measurements."""
+
+    @classmethod
+    def of(cls, goal: Condition, drive: Scenario, rounds: float, *, is_part: bool) -> Doubt:
+        """Return what a goal's number may be off by on a drive, or a part of it."""
+        if goal.is_known_before:
+            return cls()
+        path, limits = goal.measure.path, " ".join(drive.to_dict()["limits"])
+        is_waf, waf = _OF_WAF.fullmatch(path) is not None, _WAF_MISSED.get(drive.name, 0.0)
+        found = re.search(_MISSED.format(re.escape(_LATENCIES.get(path, path))), limits)
+        errors = [float(one.replace("−", "-")) / 100 for one in found.groups() if one] if found else []
+        errors += [-waf, waf] if is_waf and waf else []
+        missed = min([*errors, 0.0]), max([*errors, 0.0])
+        return cls(rounds, _SCALED * (is_part and is_waf), missed, bool(limits) and not errors)
+
+    def ends(self, number: Estimate) -> tuple[float, float]:
+        """Return the ends of the whole interval of a number."""
+        mean, (least, greatest) = number.mean or 0.0, self.drive
+        half = max(number.half_width or 0.0, self.rounds * mean)
+        low, high = max(0.0, mean - half) / (1 + greatest), (mean + half) / (1 + max(least, _LEAST))
+        return low / (1 + self.scaled), high * (1 + self.scaled)
+
+    def is_inside(self, goal: Condition, number: Estimate, excess: float) -> bool:
+        """Whether the whole interval of a number is within its bound; excess is that of its mean."""
+        return excess <= 0 and (number.mean is None or max(map(goal.excess, self.ends(number))) <= 0)
+
+    @property
+    def errors(self) -> str:
+        """What else than seeds and rounds makes the interval wider; empty if nothing does."""
+        scaled = [say("scaled by", share=self.scaled)] if self.scaled else []
+        missed = [say("missed by", errors=" to ".join(map(show_change, self.drive)))] if any(self.drive) else []
+        return " and ".join([*scaled, *missed])
