@@ -244,6 +244,18 @@ def test_a_choice_that_no_device_takes_is_refused_as_what_it_is_and_an_option_th
     assert "a bound is a goal" not in command("size", str(trace), "--nosuch", "1").stderr
 
 
+def test_a_trace_too_small_for_a_named_drive_is_told_the_goal_that_grows_it_and_money_has_no_exponent(
+    trace: Path, tmp_path: Path
+) -> None:
+    drive = DRIVE.with_({"name": "large", "flash.pages_per_block": 1024})
+    with pytest.raises(CoflashError, match=r"; --goal 'capacity>15\.36TB' grows it to a drive "):
+        coflash.size(trace, "waf_host<9", drive=drive, out=tmp_path, seeds=1)
+    with pytest.raises(CoflashError, match="smaller parts make it fit: "):
+        coflash.size(trace, ["waf_host<9", "tbw>1TB"], drive=drive, out=tmp_path, seeds=1)
+    costs = (1510.62, 2.314, 0.0000114, 0, 999.9)
+    assert [sized.priced(one) for one in costs] == ["$1,510", "$2.31", "$0.0000114", "$0.00", "$1,000"]
+
+
 @pytest.mark.parametrize(
     ("goals", "cost", "message"),
     [([], sized.PRICES, "a goal is needed"), (["waf_host<2"], "waf_host*3", "a cost of keys alone")],
@@ -284,7 +296,7 @@ def test_a_flash_cache_before_disks_is_sized_at_the_times_of_a_trace_that_comes_
 def test_the_reasons_of_a_device_without_a_cache_name_the_cache_that_they_are_of(trace: Path, store: Path) -> None:
     found = coflash.size(trace, "waf_host<99", drive=DRIVE, out=store, seeds=1)
     assert str(found.answer).startswith("no cache")
-    assert re.search(r"; with \d\S+ [MK]iB of cache, from none ", found.sentences[1])
+    assert re.search(r"; with \d\S+ [MK]iB of cache, which this device has not, from none ", found.sentences[1])
 
 
 def test_an_answer_that_another_round_of_the_trace_changes_is_not_sure_and_the_command_that_would_tell_is(
@@ -345,7 +357,9 @@ def test_devices_that_cannot_be_made_are_no_choice_and_what_would_make_some_is_s
         r"No device could be made with 7% … (\d+)% of spare space: .*too small.*gc\.low_mark=1", found.how[2]
     )
     assert least and f"spare space {found.answer.spare.rstrip('%')}" not in f"spare space {least[1]}"
-    assert re.search(r"spare space (?!7%)\d+%( … 56%)?\)", found.tried), "shares of no device were not tried"
+    assert re.search(r"spare space (?!7%)\d+%( … 56%)? of what is exported\)", found.tried), (
+        "shares of no device were not tried"
+    )
     assert len(list(coflash.results(tmp_path))) > 12, "the devices that can be made are searched, not the others"
     assert "no less spare space" not in found.sentences[1]
 
@@ -502,9 +516,20 @@ def test_a_drive_that_takes_no_cache_is_sized_without_one_and_the_answer_says_wh
     over = {"ftl.spare.share": "28%,40%", "cooperation": ["none"]}
     found = coflash.size(trace, "waf_host<99", drive=drive, over=over, out=tmp_path, seeds=1)
     first, second = found.sentences[:2]
-    assert first.startswith("No cache, 28% spare space") and "(no cache, since cache.size: " in first
+    assert (
+        first.startswith("No cache, 28% spare space")
+        and "(in a search of no cache, since units of the map are evicted whole; --set cache.placement=host " in first
+    )
     assert "with no of cache" not in second
     assert " MiB (whole units of 8 KiB) touched" in found.how[0]
+    waf = found.answer.runs[0].metrics
+    units = rf"; units of 8 KiB take ×2\.0 of the WAF, .* and GC ×{waf.waf_ftl:.2f}\.$"
+    assert re.search(units, second) and waf.waf_host == pytest.approx(2 * (waf.waf_ftl or 0.0)), (
+        "a write of 4 KiB is half a unit"
+    )
+    over = {**over, "cache.size": "8MiB"}
+    host = coflash.size(trace, "waf_host<1", drive=drive.with_({"cache.placement": "host"}), over=over, out=tmp_path)
+    assert str(host.answer).startswith("8 MiB cache") and host.answer.runs[0].metrics.cache.capacity_pages
     assert b"of cache" not in found.draw("svg")
 
 

@@ -44,6 +44,8 @@ class Grown:
     dies: int = 0
     """The dies that run, if these are not all: each has its share of the requests, and the same write amplification."""
     how: Sequence[str] = ()
+    can_grow: bool = False
+    """Whether it is not grown to a capacity, but can be."""
 
     @classmethod
     def of(cls, about: TraceInfo, margin: float, capacity: str, drive: Scenario, *, is_timed: bool) -> Grown:

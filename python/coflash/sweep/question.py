@@ -56,8 +56,9 @@ class Question:
     def warmed(self) -> Question:
         """Return the question on devices that its requests warm up until steady, and caches where that is possible."""
         warm = self.scenario.with_({"precondition.until_steady": True})
-        with suppress(CoflashError):  # those of a host begin empty
-            warm = warm.with_({"precondition.through_caches": True})
+        if warm.to_dict()["cache"]["placement"] != "host":
+            with suppress(CoflashError):  # those of a host begin empty
+                warm = warm.with_({"precondition.through_caches": True})
         return replace(self, scenario=warm)
 
     @contextmanager

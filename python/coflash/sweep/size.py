@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import accumulate, repeat, takewhile
@@ -36,7 +37,7 @@ from coflash.sweep.question import Question, estimates, folder_for
 from coflash.sweep.sized import EXPORTED, PRICES, ROUNDS, SMALLER, SPARE, Sized, Sizing, priced, prices, uneven
 from coflash.trace import Paths, info
 
-DEVICE = "demo"
+DEVICE, _A_DRIVE = "demo", "15.36TB"
 SPARES, _COLUMNS = range(7, 57), 7
 """The spare shares, in percent, and as many of them that are looked into in any case; others lie between."""
 _FINE = 100
@@ -50,6 +51,8 @@ _RUNS_OF_SEED = 15
 """About the runs with each seed: of the answer, its neighbours and its explanation."""
 _CACHE, _SCHEME = "cache.size", "cooperation.name"
 _POLICY = "cache.policy"
+_COLD = (("precondition.through_caches", "false"),)
+"""What caches of a host take."""
 _TIER, _TIER_SEGMENTS, _TIER_STEPS = "hybrid.scheme.name", 64, 17
 """The key of the scheme of a flash cache before disks; the segments of the largest one, and its sizes."""
 _PERIODS, _PERIOD = 16, 256
@@ -129,6 +132,10 @@ def size(
         file = store.path / f"{grown.copies}-copies-{named}.parquet"
         trace, scenario = grown.written(trace, kept, file), scenario.with_({"workload.trace_options": None})
         question = Question.of(scenario, trace, store, on, progress)
+    if not capacity and scenario.name != DEVICE and not any(one.measure in _OF_A_PART for one in bounds):
+        with suppress(CoflashError):  # too many copies
+            Grown.of(about, margin, _A_DRIVE, scenario, is_timed=timed)
+            grown = replace(grown, can_grow=True)
     sizer = _Sizer(replace(question, part=grown.part), grown, bounds, cost, axes_of(over or {}), seeds)
     with question.asked(sizer.so_far):
         return sizer.run([*made, *grown.how])
@@ -172,7 +179,10 @@ class _Sizer:
             made += [f"{at * page}B" for at in takewhile(lambda at: at <= most, pages)]
         reason = self._point(made[-1]).refused
         made = made[:1] if reason else made
-        self.grid = say("given caches" if self.cache in given else "no caches" if reason else "of pages", reason=reason)
+        in_host = ((_CACHE, f"{room * about.page_bytes}B"), ("cache.placement", '"host"'))
+        way_out = say("cache of the host") if reason and not refusal(self.base, (*in_host, *_COLD)) else reason
+        grid = "given caches" if self.cache in given else "no caches" if reason else "of pages"
+        self.grid = say(grid, reason=way_out)
         self.sizes = self._ordered(self.cache, given.get(self.cache, made))
         if (reason := refusal(self.base, ((self.cache, self.sizes[-1]),))).startswith(_CACHE) and _CACHE in given:
             raise CoflashError(reason)
@@ -210,7 +220,9 @@ class _Sizer:
         self.question.pace.runs = _PAIRS + len(self.others) + _RUNS_OF_SEED * self.seeds
         how = (*how, _read(self.grown), self._in_time(), self._searched())
         spares = _ends(self.spares[self.refused :])
-        tried = say("tried", devices=counted(len(self.tried), "device"), grid=self.grid, spares=spares)
+        is_of_exported = self.base.to_dict()["ftl"]["spare"]["definition"] == "over_provisioning"
+        of = say("of exported") if is_of_exported else ""
+        tried = say("tried", devices=counted(len(self.tried), "device"), grid=self.grid, spares=spares, of=of)
         searched = dict(self.tried)
         best, steps = self._steps(self._confirmed())
         devices = [*(searched | {best.place: best}).values()]
@@ -292,6 +304,11 @@ class _Sizer:
             return
         if all(wrong := [Point.of(self.drive, self.question.inputs, rest, 1).refused for rest in self.rests]):
             raise CoflashError(f"size: {wrong[0]}")
+        if self.grown.can_grow:
+            end = say("grows", capacity=_A_DRIVE)
+            raise CoflashError(
+                say("too small", touched=self.grown.touched, drive=self.base.name, reason=reason, end=end)
+            )
         whole = self.base.to_dict()["flash"]["pages_per_block"]
         parts = [("flash.pages_per_block", whole >> power) for power in range(1, whole.bit_length() - 2)]
         parts += [(key, 1) for key in SMALLER]

@@ -261,7 +261,8 @@ class Sizing(Kept):
 
     def _reasons(self) -> list[str]:
         is_least = self.answer.is_met and not any(name.startswith("less") for name in self.steps)
-        parts, bound = [say("nothing smaller" if is_least else "no goal binds")], None
+        least = "smallest" if "less" not in self.ends and self.answer.place[0] == "0B" else "nothing smaller"
+        parts, bound = [say(least if is_least else "no goal binds")], None
         if (binding := self.binding) is not None:
             parts, place, bound = [say("binds", goal=binding.text)], self.goals.index(binding), binding.bound
             parts += [self._step(name, one, place, bound) for name, one in self.steps.items()]
@@ -277,7 +278,11 @@ class Sizing(Kept):
                 parts.append(say("end of spare", end=end, spare=self.answer.spare, key=SPARE, values=values))
         reasons = [self._reason(why, bound) for why in self.whys[self._explained.path]]
         if (cache := self._cache_of_schemes) and self.answer.place[0] == "0B" and reasons:
-            reasons[0] = f"with {cache} of cache, {reasons[0]}"
+            reasons[0] = say("with a cache", cache=cache, reason=reasons[0])
+        metrics, unit = self.answer.runs[0].metrics, parsed(self.scenario.to_dict()["ftl"].get("indirection_unit"))
+        if unit and self.answer.place[0] == "0B" and metrics.host_writes_pages:
+            by = metrics.ftl_writes_pages / metrics.host_writes_pages
+            reasons.append(say("units", unit=unit[0], by=by, metrics=metrics))
         return [*parts, *reasons]
 
     def _broken(self, device: Sized) -> list[Condition]:
@@ -400,8 +405,9 @@ def prices(scenario: Scenario) -> str:
 
 
 def priced(cost: float) -> str:
-    """Show a cost as text: $2.31."""
-    return f"${cost:,.3g}"
+    """Show a cost as text, to three digits: $1,510, $2.31, $0.0000114."""
+    digits = 2 - math.floor(math.log10(abs(cost))) if cost else 2
+    return f"${round(cost, digits):,.{max(0, digits)}f}"
 
 
 def cache_text(size: str) -> str:
