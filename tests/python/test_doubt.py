@@ -51,7 +51,7 @@ def test_the_errors_of_drives_are_those_of_their_calibrations() -> None:
     assert pytest.approx(known) == _WAF_MISSED and len(known) == 3
 
     def doubt(text: str, drive: str, *, is_part: bool = False) -> Doubt:
-        return Doubt.of(condition(text), Scenario.load(drive), 0.0, is_part=is_part)
+        return Doubt.of(Scenario.load(drive), condition(text), 1.0, 1.0, is_part=is_part)
 
     assert doubt("response.read.p99<1ms", "pm9a3") == Doubt(drive=(0.0, pytest.approx(0.194)))  # type: ignore[arg-type]
     assert doubt("response.write.p99_9<1ms", "pm9a3").is_unmeasured and doubt("dwpd>1", "pm9a3").is_unmeasured

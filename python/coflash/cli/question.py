@@ -235,10 +235,9 @@ def _ask(
     if finding.problem:
         console.errors().print(f"error: {finding.problem}", style="red", soft_wrap=True)
     console.end_if_failed(finding.lost, quiet)
-    if finding.problem or not finding.is_met:
-        raise typer.Exit(1)
-    if not finding.is_sure:
-        raise typer.Exit(_UNSURE)
+    is_met = finding.is_met and not finding.problem
+    if not (is_met and finding.is_sure):
+        raise typer.Exit(_UNSURE if is_met else 1)
 
 
 def _show(finding: Finding, measures: Sequence[str], written: Sequence[str], to: Any) -> None:

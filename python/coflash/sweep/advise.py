@@ -138,8 +138,7 @@ class Advice(Kept):
     @property
     def unsure(self) -> str:
         """The reason why the advice is not sure; empty if it is."""
-        runs = (*self.tried[0].runs, *self.best.runs)
-        nothing = next((text for run in runs for text in checks(run.document)), "")
+        nothing = next((text for run in (*self.tried[0].runs, *self.best.runs) for text in checks(run.document)), "")
         return nothing or ("" if self.is_steady else say("unsteady"))
 
     @property

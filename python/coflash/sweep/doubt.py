@@ -13,19 +13,14 @@ from coflash.sweep.goal import Condition
 
 _SCALED = 0.1
 """The most that write amplification is off on a part of a drive, as its notes say."""
-_OF_WAF = re.compile("waf_.*|endurance.*")
-"""The measures that are off as much as write amplification is."""
+_OF_WAF = ("waf_", "endurance.")
+"""How the measures begin that are off as much as write amplification is."""
 _WAF_MISSED = {"7450 MAX": 0.060, "P5520": 0.147, "PM9D3a (drive A)": 0.030}
 """The greatest errors of held-out write amplification (docs/drives.md); of other drives it was not measured."""
-_LATENCIES = {
-    f"response_ns.{kind}.{rank}": label.format(kind)
-    for kind in ("read", "write")
-    for rank, label in (("p50", "median {} latency"), ("p99", "{} latency p99"), ("p99_9", "{} latency p99.9"))
-}
+_RANKS = (("p50", "median {} latency"), ("p99", "{} latency p99"), ("p99_9", "{} latency p99.9"))
+_LATENCIES = {f"response_ns.{of}.{rank}": name.format(of) for of in ("read", "write") for rank, name in _RANKS}
 """The measures of a calibration, as its limits name them."""
 _MISSED = r"{} by ([+−][\d.]+)%(?: to ([+−][\d.]+)%)?"
-_LEAST = -0.999
-"""The error from which a measurement is a thousand times what the model says."""
 
 
 class Doubt(NamedTuple):
@@ -41,23 +36,25 @@ class Doubt(NamedTuple):
     """Whether the drive was calibrated, and this measure was none of its measurements."""
 
     @classmethod
-    def of(cls, goal: Condition, drive: Scenario, rounds: float, *, is_part: bool) -> Doubt:
-        """Return what a goal's number may be off by on a drive, or a part of it."""
-        if goal.is_known_before:
-            return cls()
+    def of(cls, drive: Scenario, goal: Condition, first: float, later: float, *, is_part: bool) -> Doubt:
+        """Return what a goal's number on a drive may be off by, given it over one round and over several."""
+        rounds = abs(later / first - 1) if first else 0.0
         path, limits = goal.measure.path, " ".join(drive.to_dict()["limits"])
-        is_waf, waf = _OF_WAF.fullmatch(path) is not None, _WAF_MISSED.get(drive.name, 0.0)
+        is_waf, waf = path.startswith(_OF_WAF), _WAF_MISSED.get(drive.name, 0.0)
         found = re.search(_MISSED.format(re.escape(_LATENCIES.get(path, path))), limits)
         errors = [float(one.replace("−", "-")) / 100 for one in found.groups() if one] if found else []
         errors += [-waf, waf] if is_waf and waf else []
-        missed = min([*errors, 0.0]), max([*errors, 0.0])
-        return cls(rounds, _SCALED * (is_part and is_waf), missed, bool(limits) and not errors)
+        is_unmeasured = bool(limits) and not errors and not goal.is_known_before
+        return cls(
+            rounds, _SCALED * (is_part and is_waf), (min(0.0, *errors, 0.0), max(0.0, *errors, 0.0)), is_unmeasured
+        )
 
     def ends(self, number: Estimate) -> tuple[float, float]:
         """Return the ends of the whole interval of a number."""
         mean, (least, greatest) = number.mean or 0.0, self.drive
         half = max(number.half_width or 0.0, self.rounds * mean)
-        low, high = max(0.0, mean - half) / (1 + greatest), (mean + half) / (1 + max(least, _LEAST))
+        # A measurement is at most a thousand times what the model says.
+        low, high = max(0.0, mean - half) / (1 + greatest), (mean + half) / (1 + max(least, -0.999))
         return low / (1 + self.scaled), high * (1 + self.scaled)
 
     def is_inside(self, goal: Condition, number: Estimate, excess: float) -> bool:

@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
@@ -146,8 +145,7 @@ def say_bounded(goal: Condition, number: Estimate, excess: float, more: str = ""
 
 def say_limits(scenario: Scenario, of_times: Sequence[str], others: Sequence[str], is_timed: bool = False) -> str:
     """Say what the numbers do not tell, a line for each limit; those of times come first where these are bounded."""
-    known = [one.rstrip(".") for one in scenario.to_dict()["limits"]]
-    drive = [say("fitted", limits=one) for one in known] or [say("not fitted")]
-    latencies = [one for one in drive if "latenc" in one]
-    groups = [*latencies, *of_times, say("tails")], [*(one for one in drive if one not in latencies), *others]
-    return say("limits", limits="\n- ".join(chain(*(groups if is_timed else reversed(groups)))))
+    drive = [say("fitted", limits=one.rstrip(".")) for one in scenario.to_dict()["limits"]] or [say("not fitted")]
+    of_times = [*(one for one in drive if "latenc" in one), *of_times, say("tails")]
+    others = [*(one for one in drive if "latenc" not in one), *others]
+    return say("limits", limits="\n- ".join([*of_times, *others] if is_timed else [*others, *of_times]))

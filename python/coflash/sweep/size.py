@@ -235,16 +235,16 @@ class _Sizer:
         }
         ends = ("less", "more")[bool(self.refused) :]
         later = self._later(best)
-        doubts = [self._doubt(place, later) for place in range(len(self.goals))]
+        changes = ([one.mean or 0.0 for one in each.bounded] for each in later or (best, best))
+        each = zip(self.goals, *changes, strict=True)
+        doubts = [Doubt.of(self.base, *of, is_part=self.grown.times > 1) for of in each]
         known = (later, doubts, self._inside(best, doubts), steps, ends, variants, explained, self.prices)
         channels = counted(self.base.to_dict()["flash"]["channels"], "channel")
         more = say("keep up") if self.base.name == DEVICE and self.base.replay_mode == "open" else ""
-        scenarios = best.runs[0].scenario, self.base.set([*best.point.values.items()])
-        of_part, of_drive = (flash_over_exported(one) - 1 for one in scenarios)
-        more += say("part", of_part=of_part, of_drive=of_drive) if self.grown.how else ""
-        blocks = best.runs[0].scenario.to_dict()["flash"]["blocks_per_plane"]
-        is_few = blocks < BLOCKS_MIN and self.base.name != DEVICE and not self.grown.how and not best.is_tier
-        few = say("few blocks", blocks=blocks, least=BLOCKS_MIN) if is_few else ""
+        part = best.runs[0].scenario
+        more += say("part", of_part=flash_over_exported(part) - 1, of_drive=best.spare) if self.grown.how else ""
+        is_named, blocks = self.base.name != DEVICE and not best.is_tier, part.to_dict()["flash"]["blocks_per_plane"]
+        few = say("few blocks", blocks=blocks, least=BLOCKS_MIN) if is_named and blocks < BLOCKS_MIN else ""
         drive = (self.grown.times, (f"{counted(self.base.core.sizes()[0], 'die')} on {channels}", more, few))
         return Sizing(self.question.store.path, self.goals, how, best, tried, devices, *known, *drive).write()
 
@@ -256,16 +256,10 @@ class _Sizer:
         (ran,) = longer.ran([point])
         return () if isinstance(ran, str) else (best, self._sized(point, ran))
 
-    def _doubt(self, place: int, later: Sequence[Sized]) -> Doubt:
-        """Return what the number of a goal may be off by, given one over one round and one over several."""
-        first, then = [one.bounded[place].mean for one in later] or [None, None]
-        rounds = abs(then / first - 1) if first and then is not None else 0.0
-        return Doubt.of(self.goals[place], self.base, rounds, is_part=bool(self.grown.how))
-
     def _inside(self, best: Sized, doubts: Sequence[Doubt]) -> Sized | None:
         """Return the cheapest device whose whole intervals meet the goals, of those tried and some more; None if none.
 
-        More are tried between the spare space of the answer, and the least that is known to be enough beside its cache.
+        More are tried by bisection of the spare space beside the answer's cache.
         """
 
         def is_inside(one: Sized) -> bool:
@@ -276,8 +270,7 @@ class _Sizer:
             return best if best.is_met else None
         cache, (_, *others) = best.place
         places = [(cache, ((SPARE, spare), *others)) for spare in self.spares]
-        low, known = places.index(best.place), {at: self.tried.get(place) for at, place in enumerate(places)}
-        high = min((at for at, one in known.items() if at > low and one and is_inside(one)), default=len(places))
+        low, high = places.index(best.place), len(places)
         for _ in range(_PROBES):
             if (middle := (low + high) // 2) > low:
                 (one,) = self._ran([places[middle]])

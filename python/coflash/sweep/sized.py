@@ -72,8 +72,7 @@ class Sized:
 
     def number(self, place: int) -> float:
         """Return the number that a goal bounds; not a number if there is none."""
-        mean = self.bounded[place].mean
-        return math.nan if mean is None else mean
+        return math.nan if (mean := self.bounded[place].mean) is None else mean
 
     @property
     def spare(self) -> str:
@@ -139,7 +138,7 @@ class Sizing(Kept):
     @property
     def is_sure(self) -> bool:
         """Whether runs tell something, more rounds change nothing, and no interval reaches over a bound."""
-        return not self.longer and not self.nothing and not self._is_on_edge
+        return not self.longer and not self.nothing and not any(self._near)
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -184,7 +183,7 @@ class Sizing(Kept):
     def sentences(self) -> tuple[str, str, str, str]:
         """The answer, what binds and why, what the answer rests on, and what the numbers do not tell."""
         answer = say(
-            "not sized" if not self.answer.is_met else "on the edge" if self._is_on_edge else "sized",
+            "not sized" if not self.answer.is_met else "on the edge" if any(self._near) else "sized",
             device=f"{self.answer} ({priced(self.answer.cost)})",
             tried=self.tried,
             goals=" and ".join(goal.text for goal in self.goals),
@@ -208,14 +207,15 @@ class Sizing(Kept):
         wide = number.half_width if math.isnan(later) else max(number.half_width or 0.0, abs(later - first))
         return number._replace(half_width=wide)
 
-    def _is_near(self, place: int) -> bool:
-        """Whether the interval of the number that a goal bounds reaches over the bound."""
-        least, greatest = self.doubts[place].ends(self._number(place))
-        return least < self.goals[place].bound < greatest
+    @property
+    def _intervals(self) -> list[tuple[float, float]]:
+        """The whole interval of the number that each goal bounds."""
+        return [doubt.ends(self._number(place)) for place, doubt in enumerate(self.doubts)]
 
     @property
-    def _is_on_edge(self) -> bool:
-        return any(map(self._is_near, range(len(self.goals))))
+    def _near(self) -> list[bool]:
+        """Of each goal, whether this interval reaches over the bound."""
+        return [low < goal.bound < high for goal, (low, high) in zip(self.goals, self._intervals, strict=True)]
 
     def _judged(self, place: int) -> str:
         """Say the number that a goal bounds, how sure it is, and how far it is from its bound."""
@@ -225,20 +225,17 @@ class Sizing(Kept):
         more = "" if math.isnan(self._ends(place)[1]) else say("over rounds", rounds=ROUNDS)
         more += say("same seeds") if seeds.runs > 1 and (seeds.half_width or 0.0) <= seeds.rounding else ""
         doubt, room = self.doubts[place], say("room", by=-excess) if excess <= 0 else ""
-        ends, unit = doubt.ends(self._number(place)), goal.measure.unit
-        room += say("whole", errors=doubt.errors, ends=ends, unit=unit) if doubt.errors else ""
+        whole = {"errors": doubt.errors, "ends": self._intervals[place], "unit": goal.measure.unit}
+        room += say("whole", **whole) if doubt.errors else ""
         room += say("unmeasured") if doubt.is_unmeasured else ""
-        room += say("reaches over") if self._is_near(place) and excess <= 0 else ""
+        room += say("reaches over") if self._near[place] and excess <= 0 else ""
         return f"{goal.measure.label} {say_bounded(goal, self._number(place), excess, more)}{room}"
 
     def _inside(self) -> str:
         """Say the cheapest device whose whole intervals meet the goals."""
         if self.inside is None:
             return say("none inside")
-        numbers = (
-            f"{goal.measure.label} {say_bounded(goal, number, excess)}"
-            for goal, number, excess in zip(self.goals, self.inside.bounded, self.inside.excess, strict=True)
-        )
+        numbers = [say_bounded(goal, one, 0.0) for goal, one in zip(self.goals, self.inside.bounded, strict=True)]
         return say("inside", device=f"{self.inside} ({priced(self.inside.cost)})", numbers="; ".join(numbers))
 
     def _remarks(self) -> Iterator[str]:
@@ -359,8 +356,7 @@ class Sizing(Kept):
         measure = self._explained
         bound = next((goal.bound for goal in self.goals if goal.measure == measure), None)
         caption = say("under each", device=f"{str(self.answer)[0].upper()}{str(self.answer)[1:]}")
-        if cache := self._cache_of_schemes:
-            caption += say("variants", cache=cache)
+        caption += say("variants", cache=cache) if (cache := self._cache_of_schemes) else ""
         return draw(self.variants, measure, self.whys[measure.path], form, bound, caption)
 
     def document(self, *_: str) -> dict[str, Any]:
@@ -374,7 +370,7 @@ class Sizing(Kept):
             "goals": [goal.text for goal in self.goals],
             "met": self.answer.is_met,
             "sure": self.is_sure,
-            "intervals": [doubt.ends(self._number(place)) for place, doubt in enumerate(self.doubts)],
+            "intervals": self._intervals,
             "inside": self.inside and device(self.inside),
             "binding": self.binding and self.binding.text,
             "how": self.how,
