@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    from arro3 import core
     from numpy.typing import NDArray
 
 
@@ -24,7 +25,8 @@ class Table:
     """Named columns of equal length, each a one-dimensional NumPy array.
 
     Libraries with the Arrow C stream interface (DuckDB, polars, pyarrow, pandas) accept a table as it is. A missing
-    number is NaN here, and null there. A column's name ends in its unit: `_ns`, `_pages`, `_bytes`.
+    number is NaN here, and null there; whole numbers with gaps and texts are objects, and None where there is none. A
+    column's name ends in its unit: `_ns`, `_pages`, `_bytes`.
     """
 
     __slots__ = ("_columns",)
@@ -77,15 +79,19 @@ class Table:
         """Convert to a `pandas.DataFrame`; numbers are not copied. Needs `pip install 'coflash[pandas]'`."""
         import pandas as pd
 
-        return pd.DataFrame(self._columns, copy=False)
+        def column(values: NDArray[Any]) -> Any:
+            is_whole = values.dtype.kind == "O" and any(isinstance(value, int) for value in values)
+            return pd.array(values, "Int64") if is_whole else values
+
+        return pd.DataFrame({name: column(values) for name, values in self._columns.items()}, copy=False)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         import numpy as np
         from arro3 import core  # slow to import, and most uses need no table library
 
         def array(column: NDArray[Any]) -> core.Array:
-            if column.dtype.kind == "O":  # texts with gaps
-                return core.Array(column.tolist(), core.DataType.utf8())
+            if column.dtype.kind == "O":  # texts or whole numbers with gaps
+                return column_of(column.tolist())
             if column.dtype.kind == "f" and np.isnan(column).any():  # numbers with gaps
                 numbers = [None if np.isnan(number) else number for number in column.tolist()]
                 return core.Array(numbers, core.DataType.float64())
@@ -160,15 +166,30 @@ class Tabular(ABC):
 
 
 def table_of(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Make a table of rows, whose columns are all that any has: a missing number is NaN, a missing text None."""
+    """Make a table of rows, whose columns are all that any has; a missing value is NaN among fractions, else None."""
     import numpy as np
 
     def column(values: Sequence[Any]) -> NDArray[Any]:
-        if any(isinstance(value, str) for value in values) or None not in values:
-            return np.array(values, object if None in values else None)
-        return np.array(values, np.float64)
+        if None in values:
+            return np.array(values, np.float64 if any(isinstance(value, float) for value in values) else object)
+        return np.array(values)
 
     return Table({name: column([row.get(name) for row in rows]) for row in rows for name in row})
+
+
+def column_of(values: Sequence[Any]) -> core.Array:
+    """Make a column of numbers or texts, of which any may be None; without any value it is one of texts."""
+    from arro3.core import Array, DataType  # slow to import, and most uses need no table library
+
+    kinds = {type(value) for value in values} - {type(None)}
+    if kinds == {bool}:
+        return Array(values, DataType.bool())
+    if kinds == {int}:
+        is_wide = max(value for value in values if value is not None) >= 2**63  # a seed
+        return Array(values, DataType.uint64() if is_wide else DataType.int64())
+    if kinds and kinds <= {int, float}:
+        return Array([None if value is None else float(value) for value in values], DataType.float64())
+    return Array([None if value is None else str(value) for value in values], DataType.string())
 
 
 def _equal(ours: NDArray[Any], theirs: NDArray[Any]) -> bool:

@@ -86,6 +86,19 @@ def columns(file: Path) -> dict[str, NDArray[Any]]:
     return {name: _array(table.column(name)) for name in table.column_names}
 
 
+def rows_of(file: Path) -> list[dict[str, Any]]:
+    """Read the rows of a small Parquet file, exactly; a missing value is None.
+
+    Raises:
+        OSError: There is no such file.
+        CoflashError: It is no Parquet file.
+    """
+    with file.open("rb") as source:
+        table = _readable(source, _reader(source).read_all)
+    values = zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True)
+    return [dict(zip(table.column_names, row, strict=True)) for row in values]
+
+
 def _array(column: Any) -> NDArray[Any]:
     import numpy as np
 

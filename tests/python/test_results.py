@@ -111,6 +111,14 @@ def test_sql_sees_runs_series_histograms_and_erases(found: Results) -> None:
     for wrong, meant in {"waf_hots": "waf_host", "respnse.p99": "response.p99", "cache.sice": "cache.size"}.items():
         with pytest.raises(CoflashError, match=f'^SQL: no column "{wrong}"; did you mean "{meant}"'):
             found.sql(f'select "{wrong}" from runs')  # noqa: S608
+    with pytest.raises(
+        CoflashError, match=r"^SQL: no column \"nope\"; the query 'describe runs' lists those of a table$"
+    ):
+        found.sql("select nope from runs")
+    for writes in ("copy (select 1) to 'x.csv'", "explain analyze copy (select 1) to 'x.csv'", "attach 'x.db' as x"):
+        with pytest.raises(CoflashError, match=r"a query is allowed, .* write_parquet, or by .*--out FILE"):
+            found.sql(writes)
+    assert not Path("x.csv").exists() and not Path("x.db").exists()
     with pytest.raises(CoflashError, match=r"SQL: .*Conversion"):
         found.sql("select run::int from runs")
 

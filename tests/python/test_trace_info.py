@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import get_type_hints
 
-import numpy as np
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -221,9 +223,13 @@ def test_many_traces_have_a_row_each_and_those_that_are_known_are_not_read_again
     assert found["formats"].tolist() == [None, "parquet"]
     assert found.to_polars()["requests"].to_list() == [None, 2000], "a gap is null in a frame"
     assert "the file is empty" in found["error"].tolist()[0]
-    assert found["error"].tolist()[1] == ""
-    assert found["requests"][1] == 2000
-    assert np.isnan(found["requests"][0])
+    assert found["error"].tolist()[1] is None
+    frame = pl.read_parquet(table)
+    assert frame.filter(pl.col("error").is_not_null())["file"].to_list() == [str(folder / "empty.csv")]
+    assert frame["remarks"].to_list() == frame["same_as"].to_list() == [None, None], "nothing is null in each row"
+    assert {frame.schema[name] for name in ("requests", "bytes", "address_end", "write.requests")} == {pl.Int64}
+    assert {frame.schema[name] for name in ("error", "remarks", "same_as")} == {pl.String}
+    assert json.loads(frame["read"][1]) == {"page": "4KiB", "sample": "auto"}
     assert found["write.size_bytes.mean"][1] == trace.info(folder / "one.parquet").write["size_bytes"]["mean"]
     trace.generate("zipf", folder / "two.parquet", requests=1000, space="16MiB")
     read: list[str] = []
@@ -235,7 +241,41 @@ def test_many_traces_have_a_row_each_and_those_that_are_known_are_not_read_again
     monkeypatch.setattr(survey_module, "info", info)
     again = survey_module.survey(folder, table)
     assert read == ["two.parquet"]
-    assert again["requests"][1:].tolist() == [2000, 1000]
+    assert again["requests"].tolist() == [None, 2000, 1000]
+    assert again.to_polars().schema["requests"] == pl.Int64 and str(again.to_pandas()["requests"].dtype) == "Int64"
+
+
+def test_a_stopped_survey_keeps_its_rows_and_those_it_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, table = tmp_path / "traces", tmp_path / "traces.parquet"
+    folder.mkdir()
+    for name in ("a", "b", "c"):
+        trace.generate("zipf", folder / f"{name}.parquet", requests=500, space="16MiB")
+    survey_module.survey(folder / "c.parquet", table)
+    trace.generate("zipf", folder / "d.parquet", requests=500, space="16MiB")
+    has_begun = Event()
+
+    def info(file: str, _: object, progress: Callable[..., None], **__: object) -> TraceInfo:
+        if Path(file).name == "a.parquet":
+            return trace.info(file)
+        if Path(file).name == "b.parquet":
+            has_begun.wait()
+            raise KeyboardInterrupt
+        has_begun.set()
+        while True:  # as long as nobody says that it is to end
+            progress("inputs", None, 0)
+
+    monkeypatch.setattr(survey_module, "info", info)
+    ran = CliRunner().invoke(app, ["trace", "survey", str(table), str(folder)])
+    assert f"stopped: {table} has the rows of the files that are done; the same command goes on" in ran.stderr
+    kept = [Path(file).name for file in Table.read_parquet(table)["file"]]
+    assert kept == ["a.parquet", "c.parquet"]
+
+
+def test_the_tools_of_traces_are_listed_without_what_they_use() -> None:
+    names = dir(trace)
+    assert {"info", "survey", "volumes", "TraceInfo"} <= {*names} and len(names) < 30
+    assert not {"os", "Any", "TYPE_CHECKING", "check_file", "Callable"} & {*names}
+    assert all(hasattr(trace, name) for name in names)
 
 
 def test_a_survey_reads_as_it_is_told_and_says_what_was_assumed_and_what_comes_twice(tmp_path: Path) -> None:
@@ -252,7 +292,7 @@ def test_a_survey_reads_as_it_is_told_and_says_what_was_assumed_and_what_comes_t
     assert refused.returncode == 2 and 'did you mean "format"?' in refused.stderr, "no error of each file"
     for _ in range(2):  # a second time its rows are kept
         found = survey_module.survey(folder, table, {"columns": "auto"})
-        assert found["same_as"].tolist() == ["", str(folder / "a.csv"), ""]
+        assert found["same_as"].tolist() == [None, str(folder / "a.csv"), None]
         assert all("times in us (assumed)" in one for one in found["remarks"])
         assert all("addresses in bytes, sizes in bytes (assumed)" in one for one in found["remarks"])
         assert found["formats"].tolist() == trace.info(folder / "a.csv", {"columns": "auto"}).formats * 3

@@ -152,5 +152,6 @@ def _refuse(problem: str) -> NoReturn:
     from coflash.terminal import errors
 
     line = "; ".join(filter(None, map(str.strip, f"error: {problem}".splitlines()))).replace(":;", ":")
+    line = re.sub(r"the option (?=[\w.]+=)", "--read ", line)  # of workload.trace_options, as Python has them
     errors().print(line, style="red", soft_wrap=True)
     sys.exit(2)

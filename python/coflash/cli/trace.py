@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -66,7 +67,7 @@ def info(
     if policies is None:
         check_effect({"--cache-sizes": sizes}, _NO_CACHES)
     curves = None if policies is None else _curves(trace, read, policies, sizes, page, sample)
-    with shown("reading", errors()) as report:
+    with _kept(), shown("reading", errors()) as report:
         found = traces.info(trace, trace_options(read), report, page=page, sample=sample)
     written = [] if plot is None else figure.draw(found, plot, curves)
     if as_json:
@@ -87,8 +88,9 @@ def survey(table: Path, trace: list[str], read: list[str] | None = None) -> None
         table: `TABLE` The Parquet file to write.
         trace: `FILE|DIR...` The traces; a folder stands for all its files.
     """
-    rows_of = surveyed(trace, table, trace_options(read))
-    same = int((rows_of["same_as"] != "").sum())
+    with _kept(f"{table} has the rows of the files that are done; the same command goes on with the others"):
+        rows_of = surveyed(trace, table, trace_options(read))
+    same = sum(other is not None for other in rows_of["same_as"])
     again = f", {same:,} with the requests of another: see its column same_as" if same else ""
     say(f"{table}: {counted(len(rows_of), 'trace')}{again}")
     if unread := [file for file, error in zip(rows_of["file"], rows_of["error"], strict=True) if error]:
@@ -104,7 +106,7 @@ def _curves(
     each = [] if sizes is None else _names(sizes)
     most = traces.SIMULATED_PAGES if sample == "auto" else sample
     try:
-        with shown("simulating caches", errors()) as report:
+        with _kept(), shown("simulating caches", errors()) as report:
             return traces.miss_ratio_curves(
                 trace, _names(policies), trace_options(read), report, sizes=each, page=page, sample=most
             )
@@ -192,7 +194,7 @@ def split(trace: list[str], out: str, read: list[str] | None = None, workers: in
     """
     from coflash.trace import volumes
 
-    with noted(), shown("writing", errors()) as report:
+    with noted(), _kept(), shown("writing", errors()) as report:
         found = volumes.split(trace, out, trace_options(read), report, workers)
     requests = sum(one.requests for one in found)
     say(f"{out}: {counted(len(found), 'volume')}, {counted(requests, 'request')}; {volumes.DOCUMENT} lists them")
@@ -220,14 +222,20 @@ def remap(trace: list[str], out: str, size: str | None = None, read: list[str] |
     write_shown(lambda report: traces.remap(trace, out, place, size=size, options=trace_options(read), progress=report))
 
 
+@contextmanager
+def _kept(what: str = "nothing is written; the same command begins anew") -> Iterator[None]:
+    """Say after Control-C what is kept, and what the same command does."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"stopped: {what}", errors())
+        raise
+
+
 def write_shown(work: Callable[[traces.Progress], dict[str, Any]]) -> None:
     """Run a tool, and describe the file that it wrote."""
-    try:
-        with shown("writing", errors()) as report:
-            written = work(report)
-    except KeyboardInterrupt:
-        errors().print("stopped: nothing is written; the same command begins anew", soft_wrap=True)
-        raise
+    with _kept(), shown("writing", errors()) as report:
+        written = work(report)
     notes(written["remarks"])
     requests, size = counted(written["requests"], "request"), show(written["bytes"], "bytes")
     output().print(f"{written['file']}: {written['format']}, {requests}, {size}")
@@ -270,7 +278,7 @@ def like(
     Options:
         out: `--out -o FILE` The file: .parquet, .arrow, .iolog[.zst]; .toml for a scenario.
     """
-    with shown("fitting", errors()) as report:
+    with _kept(), shown("fitting", errors()) as report:
         found = traces.like(trace, out, requests=requests, options=trace_options(read), progress=report)
     if as_json:
         show_json(found)

@@ -42,7 +42,7 @@ from coflash.results.store import FolderStore, LocalFolder, Run, store_at
 from coflash.results.tables import runs_table
 from coflash.results.varying_keys import Key, labels, varied_keys
 from coflash.scenario import LABELS, as_text, flat, leaf
-from coflash.table import Table
+from coflash.table import Table, column_of
 from coflash.table_files import write_parquet
 
 if TYPE_CHECKING:
@@ -62,6 +62,9 @@ _HASH = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{8}$")
 _UNKNOWN_TABLE = re.compile('Referenced table "(.+?)" not found')
 _UNKNOWN_COLUMN = re.compile('Referenced column "(.+?)" not found')
 """In an error of DuckDB, which would name columns by their long names."""
+_EXPLAIN = re.compile(r"\bexplain(\s+analyze)?\b", re.IGNORECASE)
+_WRITING = frozenset({"COPY", "EXPORT", "ATTACH", "PREPARE"})
+"""The kinds of statements that may write a file."""
 
 
 @final
@@ -282,7 +285,7 @@ class Results:
         names = dict.fromkeys(name for row in self.rows() for name in row) or {"run": None}
         columns: Mapping[str, Sequence[Any]] = {name: [row.get(name) for row in self.rows()] for name in names}
         columns = columns if text else with_units(columns)
-        return core.Table.from_pydict({name: _column(list(values)) for name, values in columns.items()})
+        return core.Table.from_pydict({name: column_of(values) for name, values in columns.items()})
 
     def to_polars(self, *, text: bool = False) -> pl.DataFrame:
         """Convert to a `polars.DataFrame`, as `to_arrow` does. Needs `pip install 'coflash[polars]'`."""
@@ -315,6 +318,9 @@ class Results:
             connection.execute("create macro number(t) as nullif(number_or_nan(t), 'nan'::double)")
             connection.register("runs", self._table_for(query))
             try:
+                if any(each.type.name in _WRITING for each in connection.extract_statements(_EXPLAIN.sub("", query))):
+                    msg = "SQL: a statement that writes a file was given; a query is allowed, whose rows are written by"
+                    raise CoflashError(f"{msg} write_parquet, or by 'coflash results sql QUERY --out FILE'")
                 for table, file in TABLES.items():
                     if self._folders and re.search(rf"\b{table}\b", query):
                         self._view(connection, table, file)
@@ -337,7 +343,8 @@ class Results:
                     meant = [path for path in metric_names() if short(path) == unknown[1]]
                     names = [*self._keys(), *map(short, metric_names())]
                     near = " or ".join(meant) or next(iter(difflib.get_close_matches(unknown[1], names, 1)), "")
-                    msg = f'SQL: no column "{unknown[1]}"; did you mean "{near}"?' if near else msg
+                    told = f'did you mean "{near}"?' if near else "the query 'describe runs' lists those of a table"
+                    msg = f'SQL: no column "{unknown[1]}"; {told}'
                 raise CoflashError(msg) from error
 
     def _table_for(self, query: str) -> core.Table:
@@ -356,7 +363,7 @@ class Results:
 
         # Named one by one: a pattern would match files that another process is still writing.
         files = {str(folder.here(file) / file): run for run, folder in self._folders.items()}
-        names_of_runs = core.Table.from_pydict({"filename": _column([*files]), "run": _column([*files.values()])})
+        names_of_runs = core.Table.from_pydict({"filename": column_of([*files]), "run": column_of([*files.values()])})
         connection.register(f"{table}_files", names_of_runs)
         names = ", ".join("'" + name.replace("'", "''") + "'" for name in files)
         connection.execute(
@@ -434,20 +441,6 @@ def export_table(table: core.Table | Table, file: Path) -> None:
             if old.readline().rstrip() != content.split(b"\n", 1)[0].rstrip():
                 raise CoflashError(f"{file}: exists and has other columns; delete it or name another")
     atomic_write.write_file(file, content)
-
-
-def _column(values: list[Any]) -> core.Array:
-    from arro3.core import Array, DataType
-
-    kinds = {type(value) for value in values} - {type(None)}
-    if kinds == {bool}:
-        return Array(values, DataType.bool())
-    if kinds == {int}:
-        is_wide = max(value for value in values if value is not None) >= 2**63  # a seed
-        return Array(values, DataType.uint64() if is_wide else DataType.int64())
-    if kinds and kinds <= {int, float}:
-        return Array([None if value is None else float(value) for value in values], DataType.float64())
-    return Array([None if value is None else str(value) for value in values], DataType.string())
 
 
 def _number(text: str) -> float:

@@ -189,7 +189,7 @@ class Result:
         return Result(document, self._held)
 
     def histogram(self, kind: Kind = "all") -> Histogram:
-        """Return the distribution of response times.
+        """Return the distribution of response times, in nanoseconds: the requests of each bucket, of shape (buckets,).
 
         Args:
             kind: `"all"` requests, `"read"`s or `"write"`s.
@@ -204,8 +204,9 @@ class Result:
     def series(self) -> Table:
         """Return the time series: a row for each window of simulated time, from its `start_ns` on.
 
-        It has a column for each count, and of the responses to its requests the mean, the 99th percentile and the
-        longest.
+        The counts are `requests`, `erases_blocks`, and pages: those of the host
+        (`host_reads_pages`, `host_writes_pages`), `programs_…_pages` by their cause, of the cache and of the collector.
+        `response_mean_ns`, `response_p99_ns` and `response_max_ns` are of the requests of the window, in nanoseconds.
         """
         return self._arrays.series
 

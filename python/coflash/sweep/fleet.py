@@ -111,6 +111,8 @@ class Fleet(Finding, Tabular):
     def by_volume(self, measure: Measure | str) -> list[dict[str, float]]:
         """Return, for each point of the design, the measure of each volume by name, as the mean over its seeds.
 
+        The list has the order of `designs`; values have the measure's own unit, and a volume without one is left out.
+
         Raises:
             CoflashError: There is no such measure.
         """
@@ -124,7 +126,8 @@ class Fleet(Finding, Tabular):
     def saved(self, measure: Measure | str) -> list[dict[str, float]]:
         """Return, for each point of the design, by how much each volume's measure is below its baseline, as a share.
 
-        Volumes whose baseline is zero, or failed, are left out.
+        0.1 is a tenth less, and a negative share is more. The list has the order of `designs`, whose first is the
+        baseline itself. Volumes whose baseline is zero, or failed, are left out.
 
         Raises:
             CoflashError: There is no such measure.

@@ -35,6 +35,10 @@ from coflash.trace.trace_info import MissRatioCurves, TraceInfo
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
+else:
+    import lazy_loader
+
+    __getattr__, *_ = lazy_loader.attach(__name__, ["survey", "volumes"])
 
 Progress = Callable[[str, float | None, int], None]
 Path = str | os.PathLike[str]
@@ -47,6 +51,11 @@ SIMULATED_PAGES = 131_072
 WORKLOADS = ("workload.synthetic.generator", "workload.preset")
 """The families of policies whose members are workloads."""
 NO_OPTIONS: Options = {}
+
+
+def __dir__() -> list[str]:
+    own = (name for name, value in globals().items() if getattr(value, "__module__", "") == __name__)
+    return [*(name for name in own if name[0] != "_"), "MissRatioCurves", "TraceInfo", "survey", "volumes"]
 
 
 def info(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from coflash._core import CoflashError
@@ -16,9 +17,10 @@ from coflash.files.kept import fetched
 from coflash.files.kinds import TABLE
 from coflash.scenario import Scenario
 from coflash.table import Table, table_of
-from coflash.table_files import write_parquet
+from coflash.table_files import rows_of, write_parquet
 from coflash.trace import NO_OPTIONS, Options, Paths, info, paths
 
+_Row = dict[str, Any]
 _EACH = 100
 """The rows after which the table is written."""
 _OF_A_FILE = frozenset({"file", "bytes", "modified_ns", "read", "error", "formats", "remarks", "same_as"})
@@ -36,10 +38,11 @@ def survey(
 ) -> Table:
     """Describe each file of many, side by side, and write a row for each.
 
-    The columns are `file`, `bytes`, `modified_ns`, `read` (the options), `error` (empty, or why it cannot be read),
+    The columns are `file`, `bytes`, `modified_ns`, `read` (the options, as JSON), `error` (why it cannot be read),
     `formats`, `remarks` (what was assumed, such as units), the numbers of [`info`][coflash.trace.info] by their paths,
-    and `same_as`: the first file whose numbers are all the same, so that no trace is counted twice. Rows that the table
-    has of files that are the same are kept, so that an interrupted survey goes on.
+    and `same_as`: the first file whose numbers are all the same, so that no trace is counted twice. What a file does
+    not have is null: `pl.col("error").is_not_null()` are those that cannot be read. Rows that the table has of files
+    that are the same are kept, and so are those of an interrupted survey, so that it goes on.
 
     Args:
         traces: Files, and folders, which stand for all their files.
@@ -51,6 +54,7 @@ def survey(
 
     Raises:
         CoflashError: There is no file, an option is wrong, or the table cannot be written.
+        KeyboardInterrupt: Control-C was pressed; the rows that are done are in the table.
     """
     table, files = Path(file), [each for place in paths(traces) for each in _files(place)]
     if table.suffix.lower() != ".parquet":
@@ -60,22 +64,39 @@ def survey(
         raise CoflashError("survey: no file was given; files and folders that have some are allowed")
     Scenario.from_dict({}).with_({f"workload.trace_options.{key}": one for key, one in options.items()})
     how = {"page": page, "sample": sample}
-    known = {str(row["file"]): row for row in _rows(table)}
-    rows, first = list[Mapping[str, Any]](), dict[frozenset[Any], str]()
+    known = {row["file"]: row for row in (rows_of(table) if table.is_file() else ())}
+    ended = Event()
     with ThreadPoolExecutor(workers) as pool:
-        for number, row in enumerate(pool.map(partial(_row, known, options, how), files), 1):
-            rows.append({**row, "same_as": _same_as(row, first)})
-            if number % _EACH == 0 or number == len(files):
-                with new_file(table) as new:
-                    write_parquet(table_of(rows), new)
-    return table_of(rows)
+        rows = {file: pool.submit(_row, known.get(file, {}), options, how, file, ended) for file in files}
+        try:
+            for number, row in enumerate(rows.values(), 1):
+                row.result()
+                if number % _EACH == 0:
+                    _write(table, rows, known)
+        finally:
+            ended.set()
+            pool.shutdown(cancel_futures=True)
+            found = _write(table, rows, known)
+    return found
 
 
-def _same_as(row: Mapping[str, Any], first: dict[frozenset[Any], str]) -> str:
-    """Return the first file with the numbers of a row; empty if that is its own."""
-    numbers = frozenset(one for one in row.items() if one[0] not in _OF_A_FILE)
+def _write(table: Path, rows: Mapping[str, Future[_Row]], known: Mapping[str, _Row]) -> Table:
+    """Write the rows that are done, and of other files those that are known."""
+    done = {file for file, row in rows.items() if row.done() and not row.cancelled() and row.exception() is None}
+    there = [rows[file].result() if file in done else known[file] for file in rows if file in done or file in known]
+    first = dict[frozenset[Any], str]()
+    found = table_of([{**row, "same_as": _same_as(row, first)} for row in there])
+    if there:
+        with new_file(table) as new:
+            write_parquet(found, new)
+    return found
+
+
+def _same_as(row: _Row, first: dict[frozenset[Any], str]) -> str | None:
+    """Return the first file with the numbers of a row; None if that is its own."""
+    numbers = frozenset(one for one in row.items() if one[0] not in _OF_A_FILE and one[1] is not None)
     found = row["file"] if row["error"] else first.setdefault(numbers, row["file"])
-    return "" if found == row["file"] else found
+    return None if found == row["file"] else found
 
 
 def _files(place: str) -> Sequence[str]:
@@ -85,31 +106,25 @@ def _files(place: str) -> Sequence[str]:
     return sorted(str(each) for each in folder.rglob("*") if each.is_file())
 
 
-def _rows(table: Path) -> Iterator[Mapping[str, Any]]:
-    """Read the rows of an earlier survey, each without its gaps."""
-    if table.is_file():
-        columns = Table.read_parquet(table).to_dict()
-        for values in zip(*(column.tolist() for column in columns.values()), strict=True):
-            row = zip(columns, values, strict=True)
-            yield {name: value for name, value in row if value is not None and value == value}
-
-
-def _row(
-    known: Mapping[str, Mapping[str, Any]], options: Options, how: Mapping[str, Any], file: str
-) -> Mapping[str, Any]:
-    about: dict[str, Any] = {
+def _row(old: _Row, options: Options, how: Mapping[str, Any], file: str, ended: Event) -> _Row:
+    about: _Row = {
         "file": file,
-        "bytes": 0,
-        "modified_ns": 0,
-        "read": str(sorted({**options, **how}.items())),
+        "bytes": None,
+        "modified_ns": None,
+        "read": json.dumps({**options, **how}, sort_keys=True, default=str),
     }
+
+    def go_on(*_: object) -> None:
+        if ended.is_set():  # Control-C is heard by the main thread alone
+            raise KeyboardInterrupt
+
     try:
         stat = Path(here := fetched(file)).stat()
         about |= {"bytes": stat.st_size, "modified_ns": stat.st_mtime_ns}
-        if (old := known.get(file)) and about.items() <= old.items():
+        if about.items() <= old.items():
             return old
-        found = info(here, options, **how)
-        texts = {"error": "", "formats": ", ".join(found.formats), "remarks": "; ".join(found.remarks)}
+        found = info(here, options, go_on, **how)
+        texts = {"error": None, "formats": ", ".join(found.formats), "remarks": "; ".join(found.remarks) or None}
         return about | texts | found.numbers()
     except (CoflashError, OSError) as error:
-        return about | {"error": str(error)}
+        return about | {"error": str(error), "formats": None, "remarks": None}
