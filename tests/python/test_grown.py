@@ -80,7 +80,7 @@ def test_copies_of_a_trace_amplify_as_a_trace_that_is_as_much_larger(
     goals = ["waf_host<9", "dwpd>0", "response.mean<1s", "capacity>1TB"]
     larger = hot_and_cold(tmp_path / "larger.csv", times=4)
     one = coflash.size(larger, goals, drive=DRIVE, over=over, out=tmp_path / "one", seeds=1)
-    monkeypatch.setattr(grown, "_BLOCKS_MIN", 128)
+    monkeypatch.setattr(grown, "BLOCKS_MIN", 128)
     four = coflash.size(trace, goals, drive=DRIVE, over=over, out=tmp_path / "four", seeds=1)
     assert "in 4 copies that take turns" in four.how[0] and "copies" not in one.how[0]
     for place in range(2):
@@ -88,6 +88,12 @@ def test_copies_of_a_trace_amplify_as_a_trace_that_is_as_much_larger(
         assert numbers[1] == pytest.approx(numbers[0], rel=0.03), "write amplification, and drive writes a day"
     assert four.answer.cost == pytest.approx(one.answer.cost, rel=0.001)
     assert one.answer.cost == pytest.approx((32 * 3 + 1e12 / 2**30 * 1.14 * 0.24), rel=0.01), "of the whole drive"
+    for found in (one, four):
+        flash_over_exported = (found.answer.cost - 32 * 3) / 0.24 * 2**30 / 1e12
+        run = found.answer.runs[0].metrics
+        waf = sum(run.programs_pages.values()) / run.host_writes_pages
+        a_day = 100_000 * flash_over_exported / (5 * 365 * waf)
+        assert found.answer.bounded[1].mean == pytest.approx(a_day, rel=0.002), "of the flash that is priced"
     assert "rests on 931 GiB exported" in one.sentences[2] and "32 GiB cache" in one.sentences[0]
     assert "Scaled to" in one.sentences[3]
 

@@ -15,15 +15,16 @@ from pathlib import Path
 from coflash._core import CoflashError
 from coflash.files.atomic_write import new_file
 from coflash.quantity import counted, parsed, show
+from coflash.results.result import Result
 from coflash.scenario import Scenario
 from coflash.sweep.finding import say
-from coflash.sweep.memory import page_bytes
+from coflash.sweep.memory import flash_over_exported, page_bytes
 from coflash.table import Table
 from coflash.table_files import write_parquet
 from coflash.trace import Options, Paths, head
 from coflash.trace.trace_info import TraceInfo
 
-_ROOM, _BLOCKS_MIN, _REQUESTS_MAX = 1.04, 64, 20_000_000
+_ROOM, BLOCKS_MIN, _REQUESTS_MAX = 1.04, 64, 20_000_000
 """What a device exports for each page that is touched; the least blocks of a plane that it fills on a part of a drive;
 the most requests of copies, which are made in memory."""
 _TURN, _APART_BYTES, _FRACTION_MAX = 32, 1 << 20, 2**20 - 1
@@ -58,8 +59,8 @@ class Grown:
         if not capacity:
             return cls(about, touched, math.ceil(touched_bytes * more))
         whole_drive, die = drive.core.sizes()[0], flash["planes_per_die"] * flash["pages_per_block"] * page_bytes(drive)
-        dies = whole_drive if is_timed else max(1, min(whole_drive, touched_bytes // (die * _BLOCKS_MIN)))
-        copies = math.ceil(dies * die * _BLOCKS_MIN / touched_bytes)
+        dies = whole_drive if is_timed else max(1, min(whole_drive, touched_bytes // (die * BLOCKS_MIN)))
+        copies = math.ceil(dies * die * BLOCKS_MIN / touched_bytes)
         room, (whole, unit) = math.ceil(touched_bytes * copies * more), parsed(capacity) or (0.0, "")
         times = whole * (1 + margin) / about.page_bytes / room
         if unit != "bytes" or times < 1 or copies * about.requests > _REQUESTS_MAX:
@@ -82,6 +83,18 @@ class Grown:
         # Blocks are whole, so they are somewhat more than that part; a cache is not.
         cached = min(cache / self.times, room) // page_bytes(drive) * page_bytes(drive)
         return fills.with_({"cache.size": f"{cached:.0f}B"}) if unit == "bytes" else fills
+
+    def of_drive(self, run: Result, drive: Scenario) -> Result:
+        """Return a run with the drive writes per day of the drive: its flash, and the write amplification of the run.
+
+        Blocks that are always free are not fewer on a part, so that it has more flash for what it exports.
+        """
+        endurance = run.document["metrics"].get("endurance", {})
+        if not self.how or endurance.get("drive_writes_per_day") is None:
+            return run
+        daily = endurance["drive_writes_per_day"] * flash_over_exported(drive) / flash_over_exported(run.scenario)
+        metrics = {**run.document["metrics"], "endurance": {**endurance, "drive_writes_per_day": daily}}
+        return run.with_document({**run.document, "metrics": metrics})
 
     def written(self, trace: Paths, options: Options, file: Path) -> Path:
         """Write the copies as a trace, unless they are there.

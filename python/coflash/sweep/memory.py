@@ -33,6 +33,11 @@ def flash_bytes(scenario: Scenario) -> int:
     return flash_pages(scenario) * page_bytes(scenario)
 
 
+def flash_over_exported(scenario: Scenario) -> float:
+    """Return the size of all flash over that of what is exported."""
+    return flash_bytes(scenario) / quantity(scenario.to_dict()["flash"]["exported"])[0]
+
+
 def flash_pages(scenario: Scenario) -> int:
     """Return the pages of all flash."""
     return _size(scenario.to_dict()["flash"])[0]

@@ -430,6 +430,7 @@ class _Sizer:
 
     def _sized(self, point: Point, runs: tuple[Result, ...]) -> Sized:
         scenario = self.base.set([*point.values.items()])  # of the whole drive, of which a part may have run
+        runs = tuple(self.grown.of_drive(run, scenario) for run in runs)
         bounded = estimates(self.goals, [[run.metrics] for run in runs], scenario)
         is_worn = any(WAF_HOST.read(run.metrics) for run in runs)
         excess = [goal.excess(one.mean, is_worn=is_worn) for goal, one in zip(self.goals, bounded, strict=True)]
