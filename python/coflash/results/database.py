@@ -350,7 +350,7 @@ class Results:
                     names = {
                         key: next((one for one in columns if one.startswith(f"{key}_")), key) for key in self._keys()
                     }
-                    names |= {name: name for name in (*columns, *map(short, metric_names()))}
+                    names |= {name: name for name in (*names.values(), *map(short, metric_names()))}
                     found_near = map(names.__getitem__, difflib.get_close_matches(unknown[1], names, 1))
                     near = " or ".join(meant or found_near)
                     told = f'did you mean "{near}"?' if near else "the query 'describe runs' lists those of a table"
