@@ -529,7 +529,7 @@ def test_runs_of_a_trace_whose_place_another_took_are_told(tmp_path: Path) -> No
         (tmp_path / "cloud.csv").write_text("\n".join(lines(4000, number)) + "\n")
         coflash.fleet(str(tmp_path / "cloud.csv"), {"seed": [1]}, out=tmp_path / "out", scenario=SMALL)
         said = coflash.results(tmp_path / "out").cautions
-        assert [text.split(", which")[0] for text in said] == [
+        assert [text.split(", which")[0] for text in said if "a fleet of" not in text] == [
             f"3 of the runs in {tmp_path / 'out'} replayed an older trace"
         ] * (number - 1)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from coflash import _core
-from coflash.quantity import parsed
+from coflash.quantity import PPB, parsed
 from coflash.scenario import leaf
 
 AMOUNTS = {"cache.size": "cache", "host_buffer.size": "host_buffer", "cooperation.sole_copies_max": "cache"}
@@ -45,5 +45,5 @@ def _in_bytes(key: str, share: float, run: Mapping[str, Any], times: float) -> s
     if pages is None:
         return None
     page, _ = _core.quantity(run["scenario"]["flash"]["page_size"])
-    of = pages if key.endswith(".size") else int(share * pages)
+    of = pages if key.endswith(".size") else round(share * PPB) * pages // PPB
     return f"{round(of * times) * page}B"

@@ -346,13 +346,10 @@ class Results:
                     msg = f'SQL: {dotted[0]}: a name with dots stands in double quotes: "{dotted[0]}"'
                 if unknown := _UNKNOWN_COLUMN.search(str(error)):
                     meant = [path for path in metric_names() if short(path) == unknown[1]]
-                    columns = self.table().column_names
-                    names = {
-                        key: next((one for one in columns if one.startswith(f"{key}_")), key) for key in self._keys()
-                    }
-                    names |= {name: name for name in (*names.values(), *map(short, metric_names()))}
-                    found_near = map(names.__getitem__, difflib.get_close_matches(unknown[1], names, 1))
-                    near = " or ".join(meant or found_near)
+                    names = [*self._keys(), *map(short, metric_names())]
+                    near = " or ".join(meant) or next(iter(difflib.get_close_matches(unknown[1], names, 1)), "")
+                    if near in self._keys():  # a size has a column in bytes
+                        near = next((one for one in self.table().column_names if one.startswith(f"{near}_")), near)
                     told = f'did you mean "{near}"?' if near else "the query 'describe runs' lists those of a table"
                     msg = f'SQL: no column "{unknown[1]}"; {told}'
                 raise CoflashError(msg) from error

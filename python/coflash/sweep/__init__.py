@@ -105,14 +105,11 @@ class Sweep(Finding):
 
         leaves = next((flat(job.scenario.to_dict()) for point in self.points for job in point.jobs), {})
         names = {key: f"{key}.name" if f"{key}.name" in leaves else key for key in self.points[0].values}
-        values: Mapping[str, Sequence[Any]]
         values = {name: [point.values[key] for point in self.points] for key, name in names.items()}
-        if not text:
-            ran = {*self.results}
-            runs = [next((job.key for job in point.jobs if job.key in ran), "") for point in self.points]
-            documents = [self.results.document(run) if run else {} for run in runs]
-            values = with_units(with_bytes(values, documents, [point.times for point in self.points]))
-        columns = {key: np.array([math.nan if one is None else one for one in of]) for key, of in values.items()}
+        known = {run: self.results.document(run) for run in self.results}
+        runs = [next((known[job.key] for job in point.jobs if job.key in known), {}) for point in self.points]
+        typed = values if text else with_units(with_bytes(values, runs, [point.times for point in self.points]))
+        columns = {key: np.array([math.nan if one is None else one for one in of]) for key, of in typed.items()}
         for measure in self.measures(*measures):
             name, found = measure.path, self.estimates(measure)
             columns[name] = np.array([one.mean for one in found], np.float64)
