@@ -365,7 +365,7 @@ fn sentence(Scale { parts, of }: Scale, before: u64, after: u64) -> String {
         "Scaled to {parts}/{of} of its blocks ({after} a pool in place of {before}; those that are always free are not fewer). \
          Capacity, caches, requests, used space and intervals are scaled. Dies, the size of a block, times, rates, queues and the write buffer of \
          the device stay, and with them shares and response times; write amplification where a note says that it was measured, else it may be up to a tenth off. Not kept: the length of the run in time, \
-         TBW and the life in years, which are those of the small drive (DWPD stays), sequential runs longer than the scaled space, marks of less than a block; and what a run begins with (empty \
+         TBW and the life in years, which are those of the small drive, DWPD (more by as much as it has more flash for what it exports), sequential runs longer than the scaled space, marks of less than a block; and what a run begins with (empty \
          queues, an empty write buffer) weighs more."
     )
 }
