@@ -52,14 +52,14 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
 
 def _goal(error: Any) -> str:
     """Return the option of a goal in place of one that has the name of a measure; empty for another."""
-    from coflash._core import CoflashError
-    from coflash.measures.catalogue import named
-
     name = str(getattr(error, "option_name", "")).removeprefix("--").replace("-", "_")
     known = {one for of in (error.ctx.command.params if error.ctx else ()) for one in of.opts}
     option = next((one for one in ("--goal", "--subject-to") if one in known), "")
     if not name or not option:
         return ""
+    from coflash._core import CoflashError
+    from coflash.measures.catalogue import named
+
     try:
         better = "more" if name in ("capacity", "margin") else named(name).better
     except CoflashError:
