@@ -25,7 +25,7 @@ class Table:
     """Named columns of equal length, each a one-dimensional NumPy array.
 
     Libraries with the Arrow C stream interface (DuckDB, polars, pyarrow, pandas) accept a table as it is. A missing
-    number is NaN here, and null there; whole numbers with gaps and texts are objects, and None where there is none. A
+    number is NaN here, and null there; whole numbers with gaps and texts are objects, with None for a gap. A
     column's name ends in its unit: `_ns`, `_pages`, `_bytes`.
     """
 
@@ -178,7 +178,7 @@ def table_of(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def column_of(values: Sequence[Any]) -> core.Array:
-    """Make a column of numbers or texts, of which any may be None; without any value it is one of texts."""
+    """Make a column of numbers or of texts. Any value may be None; a column of None alone has the type of texts."""
     from arro3.core import Array, DataType  # slow to import, and most uses need no table library
 
     kinds = {type(value) for value in values} - {type(None)}

@@ -40,7 +40,7 @@ class Kind:
         self.fault = fault
         """The fault of the drive under which it shows."""
         self.recover = recover
-        """Its recovery, if that is what has the fault."""
+        """The recovery of the program, where the fault is in the recovery."""
         self.size = size
         """The sizes of its devices, if it has several."""
 

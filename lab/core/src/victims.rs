@@ -61,7 +61,7 @@ impl Victims {
         wasted
     }
 
-    /// Take the victims told so far. One that is being cleaned is told anew with its next page.
+    /// Take the victims that were told so far. A victim that is still cleaned is told again with its next page.
     pub(crate) fn take(&mut self) -> Vec<Victim> {
         std::mem::take(&mut self.told)
     }

@@ -44,10 +44,9 @@ class Doubt(NamedTuple):
         found = re.search(_MISSED.format(re.escape(_LATENCIES.get(path, path))), limits)
         errors = [float(one.replace("−", "-")) / 100 for one in found.groups() if one] if found else []
         errors += [-waf, waf] if is_waf and waf else []
+        missed = (min([0.0, *errors]), max([0.0, *errors]))
         is_unmeasured = bool(limits) and not errors and not goal.is_known_before
-        return cls(
-            rounds, _SCALED * (is_part and is_waf), (min(0.0, *errors, 0.0), max(0.0, *errors, 0.0)), is_unmeasured
-        )
+        return cls(rounds, _SCALED * (is_part and is_waf), missed, is_unmeasured)
 
     def ends(self, number: Estimate) -> tuple[float, float]:
         """Return the ends of the whole interval of a number."""
