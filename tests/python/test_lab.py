@@ -84,6 +84,12 @@ def opened(browser: WebDriver, address: str) -> None:
     until(lambda: f"scheme={run(browser, 'return document.querySelector(`#scheme`).value')}&" in address)
 
 
+def rested(browser: WebDriver, after: int) -> int:
+    """Waits until the page stands still, and its address has the request that it shows; returns that request."""
+    until(lambda: served(browser) > after and f"requests={served(browser)}&" in f"{browser.current_url}&")
+    return served(browser)
+
+
 def press(browser: WebDriver, *keys: str) -> None:
     ActionChains(browser).send_keys(*keys).perform()
 
@@ -217,11 +223,9 @@ def test_a_slider_goes_back_and_forth_in_a_figure(page: Open) -> None:
 def test_a_link_repeats_the_state(page: Open) -> None:
     browser = page("#workload=zipf&scheme=sgc&cache=7&seed=5&requests=4321&score=1-u")
     click(browser, "#victim")
-    until(lambda: served(browser) > 4321)
-    at_victim = served(browser)
+    at_victim = rested(browser, 4321)
     click(browser, "#step")
-    until(lambda: served(browser) == at_victim + 1)
-    until(lambda: f"requests={at_victim + 1}&" in f"{browser.current_url}&")
+    assert rested(browser, at_victim) == at_victim + 1
     before, link = counters(browser), browser.current_url
     page("#" + link.partition("#")[2])
     assert counters(browser) == before
@@ -235,7 +239,7 @@ def test_each_drive_of_the_page_is_repeated_by_its_link_and_equal_to_a_native_ru
 ) -> None:
     browser = page(f"#workload=zipf&scheme={scheme}&cache=7&seed=5&requests=4321")
     click(browser, "#step")
-    until(lambda: "requests=4322&" in f"{browser.current_url}&")
+    assert rested(browser, 4321) == 4322
     before, link = counters(browser), browser.current_url
     page("#" + link.partition("#")[2])
     assert served(browser) == 4322
@@ -283,10 +287,21 @@ def test_a_copied_link_is_said_to_be_for_this_machine_where_it_is(page: Open) ->
 def test_keys_work_after_a_click_on_a_button(page: Open) -> None:
     browser = page("#requests=3000")
     click(browser, "#run")
+    until(lambda: served(browser) > 3000)
     click(browser, "#run")
-    at = served(browser)
+    at = rested(browser, 3000)
     press(browser, Keys.ARROW_RIGHT)
-    until(lambda: served(browser) == at + 1)
+    assert rested(browser, at) == at + 1
+
+
+def test_a_link_of_a_page_that_just_stopped_is_of_what_it_shows(page: Open) -> None:
+    browser = page("#requests=3000")
+    press_all = "for (const name of ['run', 'step', 'run', 'run']) document.querySelector(`#${name}`).click()"
+    run(browser, f"for (let n = 0; n < 50; n++) {press_all}")
+    at = rested(browser, 3049)
+    before = counters(browser)
+    page(f"#requests={at}")
+    assert counters(browser) == before
 
 
 def test_a_keyboard_is_enough(page: Open) -> None:

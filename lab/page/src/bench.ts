@@ -132,13 +132,14 @@ export class Bench {
     this.isStale = true;
   }
 
-  run(on: boolean): void {
+  /** Run, or stand still. It stands still when what was asked of the worker before is shown. */
+  async run(on: boolean): Promise<void> {
     this.running = on;
     this.isStale = true;
     // A scene stands still where no motion is wanted: those who run it have seen it.
     if (on && still.matches) this.endScene();
     // Those who stop it have time to read all measures.
-    if (!on && this.drives.length > 0) void this.then((id) => worker.serve(id, 0, 0, true));
+    if (!on && this.drives.length > 0) await this.then((id) => worker.serve(id, 0, 0, true));
   }
 
   /** Go on by a frame. */
@@ -147,7 +148,7 @@ export class Bench {
     if (this.sceneFrom > 0) this.playScene(now);
     else if (!this.running) this.shownSince = now;
     else if (this.requests >= this.last) {
-      this.run(false);
+      void this.run(false);
       this.stopped();
     } else if (now > this.sceneDue) void this.toVictim();
     else this.serveDue(now, this.rate, this.last - this.requests);

@@ -74,16 +74,18 @@ function frame(now: number): void {
   for (const one of [bench, ...storyBenches()]) one.frame(now);
 }
 
-function run(on: boolean): void {
-  bench.run(on);
+/** Run, or stand still: at the last request that is under way, which the address then has. */
+async function run(on: boolean): Promise<void> {
   $("#run").textContent = on ? "Pause" : "Run";
-  if (!on) remember();
+  const before = state;
+  await bench.run(on);
+  if (!on && state === before) remember();
 }
 
 const change = (choices: Partial<Choices>, requests = 0): void => go({ choices: { ...state.choices, ...choices }, requests });
 
 async function gradeScore(): Promise<void> {
-  run(false);
+  await run(false);
   $("#score-problem").textContent = "";
   try {
     await grade($<HTMLInputElement>("#score").value.trim() || "1 - u");
@@ -100,7 +102,7 @@ function tellProblem(problem: string): void {
 
 /** Write the program that compares the requests so far with a native run, which answers the requests under way as well. */
 async function writeCheck(): Promise<void> {
-  run(false);
+  await run(false);
   const requests = Math.max(1, state.requests);
   const metrics = await worker.finished(scenario(state.choices, "right", requests));
   const program = check(state.choices, "right", requests, metrics);
@@ -131,7 +133,7 @@ async function openAddress(): Promise<void> {
   state = read(location.hash);
   bench.running = false;
   if (!(await rebuild())) return;
-  run(!still.matches && !state.story && wasRunning && (state.requests === 0 || !location.hash));
+  void run(!still.matches && !state.story && wasRunning && (state.requests === 0 || !location.hash));
   if (!location.hash) await bench.toVictim();
   showStory(state);
 }
@@ -151,12 +153,12 @@ function connect(): void {
   on("#cache", "input", () => { $("#cache-value").textContent = `${$<HTMLInputElement>("#cache").value} %`; });
   on("#cache", "change", () => change({ cache: Number($<HTMLInputElement>("#cache").value) }));
   on("#score", "change", () => change({ score: $<HTMLInputElement>("#score").value.trim() }));
-  on("#run", "click", () => run(!bench.running));
-  on("#step", "click", () => { if (bench.running) run(false); void bench.step(1).then(remember); });
-  on("#victim", "click", () => { run(false); void bench.toVictim().then(remember); });
+  on("#run", "click", () => void run(!bench.running));
+  on("#step", "click", () => { if (bench.running) void run(false); void bench.step(1).then(remember); });
+  on("#victim", "click", () => { void run(false); void bench.toVictim().then(remember); });
   on("#again", "click", () => change({}));
   on("#stop", "click", () => { hasStopped = true; });
-  on("#time", "change", () => { run(false); change({}, Number($<HTMLInputElement>("#time").value)); });
+  on("#time", "change", () => { void run(false); change({}, Number($<HTMLInputElement>("#time").value)); });
   on("#speed", "input", tellSpeed);
   on("#story-close", "click", () => go({ requests: bench.requests, story: "", step: 0 }));
   on("#share", "click", share);

@@ -81,14 +81,14 @@ class Figure {
     const showsVictim = step.focus.includes("victims");
     await this.goTo(showsVictim ? step.requests : Math.max(0, step.requests - LEAD_REQUESTS));
     bench.last = showsVictim ? 0 : step.requests;
-    bench.run(!still.matches);
+    void bench.run(!still.matches);
     if (showsVictim) await bench.toVictim();
   }
 
   /** Go to a request, forth or back; of several that are asked for meanwhile to the last one. */
   private async seek(requests: number): Promise<void> {
     this.wanted = requests;
-    this.bench.run(false);
+    void this.bench.run(false);
     if (this.isSeeking) return;
     this.isSeeking = true;
     while (this.bench.requests !== this.wanted) await this.goTo(this.wanted);
