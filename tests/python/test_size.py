@@ -511,26 +511,27 @@ def test_channels_of_the_answer_are_told(trace: Path, store: Path) -> None:
         coflash.size(trace, "waf_host<9", drive=DRIVE, over=over | {"cache.size": "17MiB"}, out=store, seeds=1)
 
 
-def test_a_drive_that_takes_no_cache_is_sized_without_one_and_the_answer_says_why(trace: Path, tmp_path: Path) -> None:
+def test_a_drive_whose_own_cache_would_evict_whole_units_is_sized_with_one_in_the_host(
+    trace: Path, tmp_path: Path
+) -> None:
     drive = DRIVE.with_({"ftl.indirection_unit": "8KiB", "cache.size": "0B"})
     over = {"ftl.spare.share": "28%,40%", "cooperation": ["none"]}
     found = coflash.size(trace, "waf_host<99", drive=drive, over=over, out=tmp_path, seeds=1)
     first, second = found.sentences[:2]
-    assert (
-        first.startswith("No cache, 28% spare space")
-        and "(in a search of no cache, since units of the map are evicted whole; --set cache.placement=host " in first
-    )
-    assert "with no of cache" not in second
+    assert first.startswith("No cache, 28% spare space") and "(in a search of caches in the host, to a page or" in first
     assert " MiB (whole units of 8 KiB) touched" in found.how[0]
     waf = found.answer.runs[0].metrics
     units = rf"; units of 8 KiB take ×2\.0 of the WAF, .* and GC ×{waf.waf_ftl:.2f}\.$"
     assert re.search(units, second) and waf.waf_host == pytest.approx(2 * (waf.waf_ftl or 0.0)), (
         "a write of 4 KiB is half a unit"
     )
-    over = {**over, "cache.size": "8MiB"}
-    host = coflash.size(trace, "waf_host<1", drive=drive.with_({"cache.placement": "host"}), over=over, out=tmp_path)
-    assert str(host.answer).startswith("8 MiB cache") and host.answer.runs[0].metrics.cache.capacity_pages
-    assert b"of cache" not in found.draw("svg")
+    over = {**over, "cache.size": "1MiB"}
+    host = coflash.size(trace, "waf_host<1", drive=drive, over=over, out=tmp_path, seeds=1)
+    (run,) = host.answer.runs
+    assert str(host.answer).startswith("1 MiB cache") and run.metrics.cache.capacity_pages == 256
+    before = run.scenario.to_dict()["precondition"]
+    assert run.scenario.to_dict()["cache"]["placement"] == "host" and before["through_caches"]
+    assert "through caches and buffers in " in " ".join(run.notes) and "which is empty when" not in " ".join(run.notes)
 
 
 def test_a_bound_of_the_cost_is_a_limit_of_the_search_and_no_goal_that_a_larger_device_meets(

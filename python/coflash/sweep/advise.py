@@ -320,8 +320,7 @@ class _Adviser:
         is_tier = bool(self.base.to_dict().get(TIER))
         answers, others = (BEFORE_DISKS, DEVICE[1:]) if is_tier else (DEVICE, BEFORE_DISKS)
         measure = MEAN if is_tier else WAF_HOST
-        cold = self.base.with_({"precondition.through_caches": False})
-        reasons = {one: one.refused(cold) for one in (*answers, *others) if not one.is_step}
+        reasons = {one: one.refused(self.base) for one in (*answers, *others) if not one.is_step}
         open_ones = [one for one in answers if not one.is_step and not reasons[one]]
         ran = self._ran({one: one.on(self.base) for one in open_ones}, reasons) if len(open_ones) > 1 else {}
         if len(ran) < 2 or answers[0] not in ran:

@@ -54,12 +54,9 @@ class Question:
         return Place(self.on, self.inputs)
 
     def warmed(self) -> Question:
-        """Return the question on devices that its requests warm up until steady, and caches where that is possible."""
-        warm = self.scenario.with_({"precondition.until_steady": True})
-        if warm.to_dict()["cache"]["placement"] != "host":
-            with suppress(CoflashError):  # those of a host begin empty
-                warm = warm.with_({"precondition.through_caches": True})
-        return replace(self, scenario=warm)
+        """Return the question on devices and caches that its requests warm up until steady."""
+        warm = {"precondition.until_steady": True, "precondition.through_caches": True}
+        return replace(self, scenario=self.scenario.with_(warm))
 
     @contextmanager
     def asked(self, so_far: Callable[[], str]) -> Iterator[None]:

@@ -51,8 +51,6 @@ _RUNS_OF_SEED = 15
 """About the runs with each seed: of the answer, its neighbours and its explanation."""
 _CACHE, _SCHEME = "cache.size", "cooperation.name"
 _POLICY = "cache.policy"
-_COLD = (("precondition.through_caches", "false"),)
-"""What caches of a host take."""
 _TIER, _TIER_SEGMENTS, _TIER_STEPS = "hybrid.scheme.name", 64, 17
 """The key of the scheme of a flash cache before disks; the segments of the largest one, and its sizes."""
 _PERIODS, _PERIOD = 16, 256
@@ -177,12 +175,14 @@ class _Sizer:
             pages = accumulate(repeat(1), lambda at, _: at + max(1, at // _FINE))
             page *= math.ceil(grown.times)
             made += [f"{at * page}B" for at in takewhile(lambda at: at <= most, pages)]
-        reason = self._point(made[-1]).refused
+        reason, in_host = self._point(made[-1]).refused, {"cache.placement": "host"}
+        if reason and not self._point(made[-1], tuple(in_host.items())).refused:
+            self._change(in_host)
+            reason, grid = "", "of the host"
+        else:
+            grid = "no caches" if reason else "of pages"
         made = made[:1] if reason else made
-        in_host = ((_CACHE, f"{room * about.page_bytes}B"), ("cache.placement", '"host"'))
-        way_out = say("cache of the host") if reason and not refusal(self.base, (*in_host, *_COLD)) else reason
-        grid = "given caches" if self.cache in given else "no caches" if reason else "of pages"
-        self.grid = say(grid, reason=way_out)
+        self.grid = say("given caches" if self.cache in given else grid, reason=reason)
         self.sizes = self._ordered(self.cache, given.get(self.cache, made))
         if (reason := refusal(self.base, ((self.cache, self.sizes[-1]),))).startswith(_CACHE) and _CACHE in given:
             raise CoflashError(reason)

@@ -158,7 +158,7 @@ fn on_flash<'a>(
     }
     let media = given.record_operations(scenario.timeline());
     let mut tower = levels.over(flash);
-    if scenario.precondition.through_caches && scenario.has_cache() {
+    if scenario.precondition.through_caches && (scenario.has_cache() || scenario.host_buffer.exists()) {
         let course = &mut Course { observer, pages: None, before: 0, warm_up: workload.warm_up };
         write_through(&mut tower, scenario, given.traces, course)?;
         workload.warm_up = std::mem::take(&mut course.warm_up);

@@ -125,10 +125,6 @@ impl Scenario {
     fn check_precondition(&self) -> Result<(), Misfit> {
         let PreconditionConfig { fill, until_free, random_passes, until_steady, .. } = self.precondition;
         let through_caches = self.precondition.through_caches;
-        if through_caches && (self.caches_in_host() || self.host_buffer.exists()) {
-            let problem = "caches and buffers of the host begin empty: false is allowed, or a cache in the device alone";
-            return Err(Misfit::new("precondition.through_caches", problem));
-        }
         if (until_steady || through_caches) && self.workload.has_jobs() {
             let problem = "the order of the requests of workload.fio depends on answers, so they cannot be written beforehand; \
                            precondition.random_passes = \"steady\" writes uniformly until write amplification is steady";
