@@ -160,10 +160,10 @@ impl<S: Source> Source for Head<S> {
 }
 
 /// Requests in memory, several rounds of them.
-struct Rounds {
-    requests: Arc<[Request]>,
-    next: usize,
-    left: u64,
+pub(crate) struct Rounds {
+    pub(crate) requests: Arc<[Request]>,
+    pub(crate) next: usize,
+    pub(crate) left: u64,
 }
 
 impl Source for Rounds {
