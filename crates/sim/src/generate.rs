@@ -1,6 +1,5 @@
 //! Generated workloads, written as traces: the same requests as in a run of their scenario.
 
-use crate::likeness::Rounds;
 use crate::with_traces::TRACES;
 use coflash_base::Bytes;
 use coflash_base::suggest::hint;
@@ -8,9 +7,10 @@ use coflash_engine::{Cancellable, Observer, RunError, RunInputs};
 use coflash_media::disk::SECTOR_BYTES;
 use coflash_scenario::{Requests, Scenario, ScenarioError};
 use coflash_trace::tools::{Written, write};
-use coflash_workload::Source;
 use coflash_workload::presets::PresetConfig;
 use coflash_workload::synthetic::GeneratorConfig;
+use coflash_workload::{BATCH_REQUESTS, Request, Source, WorkloadError};
+use std::sync::Arc;
 
 /// The space of a workload without a device.
 const SPACE: Bytes = Bytes { count: 64 << 30 };
@@ -129,4 +129,24 @@ pub fn generate(
     let mut source = Cancellable::new(source, observer);
     let written = write(&mut source, out.0, out.1);
     source.finish(written).1
+}
+
+/// Requests in memory, several rounds of them.
+pub(crate) struct Rounds {
+    pub(crate) requests: Arc<[Request]>,
+    pub(crate) next: usize,
+    pub(crate) left: u64,
+}
+
+impl Source for Rounds {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+        if self.next == self.requests.len() && self.left > 1 {
+            (self.next, self.left) = (0, self.left - 1);
+        }
+        let end = self.requests.len().min(self.next + BATCH_REQUESTS);
+        batch.clear();
+        batch.extend_from_slice(&self.requests[self.next..end]);
+        self.next = end;
+        Ok(())
+    }
 }
