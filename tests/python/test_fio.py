@@ -67,6 +67,18 @@ def test_the_input_is_the_job_file(result: coflash.Result, job: Path) -> None:
     )
 
 
+def test_a_trace_of_jobs_has_what_they_send_to_the_device(result: coflash.Result, job: Path, tmp_path: Path) -> None:
+    device, file = coflash.Scenario.of(SMALL).with_jobs(str(job)), tmp_path / "sent.parquet"
+    wrote = coflash.trace.generate(device, file)
+    ran = result.metrics
+    assert wrote["requests"] == ran.requests and wrote["requests"] > 0
+    again = coflash.run({**SMALL, "workload.trace": [str(file)], "replay.mode": "open"}).metrics
+    names = ("requests", "host_reads_pages", "host_writes_pages", "host_reads_bytes", "host_writes_bytes")
+    assert [getattr(again, name) for name in names] == [getattr(ran, name) for name in names]
+    with pytest.raises(coflash.CoflashError, match=r"^space: jobs are laid out over their device"):
+        coflash.trace.generate(device, tmp_path / "other.parquet", space="1MiB")
+
+
 def test_included_files_are_inputs_of_a_run_and_of_a_sweep(tmp_path: Path) -> None:
     job, common, deep = (tmp_path / name for name in ("job.fio", "common.fio", "deep.fio"))
     job.write_text("include common.fio\n[j]\nrw=write\nsize=1m\ninclude deep.fio\n")

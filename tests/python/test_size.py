@@ -404,9 +404,16 @@ def test_a_life_in_years_needs_the_rate_of_a_host(trace: Path, tmp_path: Path) -
         coflash.size(timeless, "years>5", drive=DRIVE, out=tmp_path / "out", seeds=1)
 
 
-def test_a_job_file_is_told_what_takes_it(tmp_path: Path) -> None:
-    with pytest.raises(CoflashError, match=r"job\.fio is a job file of fio.*coflash tune demo --trace"):
-        coflash.size("job.fio", "waf_host<2", out=tmp_path)
+def test_a_job_file_is_sized_by_what_its_jobs_send_to_the_drive(tmp_path: Path) -> None:
+    job, out = tmp_path / "job.fio", tmp_path / "out"
+    job.write_text("[j]\nrw=randwrite\nbs=4k\nsize=4m\nio_size=12m\nnorandommap=1\niodepth=4\n")
+    over = {"ftl.spare.share": "28%,40%", "cache.size": "0B,256KiB", "cooperation": ["none"]}
+    found = coflash.size(job, "waf_host<4", drive=DRIVE, over=over, out=out, seeds=1)
+    assert found.how[0].startswith(f"3,072 requests of {job}, as its jobs send them to the drive as it stands, into ")
+    sent = found.answer.runs[0].metrics
+    assert sent.host_writes_pages == 3072 and (sent.waf_host or 0) > 1
+    with pytest.raises(CoflashError, match=r"beside .*job\.fio neither another trace nor a space"):
+        coflash.size([str(job), str(job)], "waf_host<4", drive=DRIVE, out=out)
 
 
 def test_a_device_whose_caches_take_every_write_meets_a_goal_of_wear_and_the_answer_says_that_it_tells_nothing(

@@ -3,12 +3,14 @@
 use crate::with_traces::TRACES;
 use coflash_base::Bytes;
 use coflash_base::suggest::hint;
-use coflash_engine::{Cancellable, Observer, RunError};
+use coflash_engine::{Cancellable, Observer, RunError, RunInputs};
 use coflash_media::disk::SECTOR_BYTES;
 use coflash_scenario::{Requests, Scenario, ScenarioError};
 use coflash_trace::tools::{Written, write};
 use coflash_workload::presets::PresetConfig;
 use coflash_workload::synthetic::GeneratorConfig;
+use coflash_workload::{BATCH_REQUESTS, Request, Source, WorkloadError};
+use std::sync::Arc;
 
 /// The space of a workload without a device.
 const SPACE: Bytes = Bytes { count: 64 << 30 };
@@ -93,10 +95,11 @@ impl Generated {
     }
 }
 
-/// Write the requests of `workload` to `out`, in the given format or that of the extension.
+/// Write the requests of `workload` to `out`, in the given format or that of the extension. Those of jobs are what they send to the
+/// device of their scenario, at the times at which they send them.
 ///
 /// # Errors
-/// An invalid workload, a workload that is a trace, an error of the file, or a cancellation. The file is then
+/// An invalid workload, jobs over another space than their device, a workload that is a trace, an error of the file, or a cancellation. The file is then
 /// unchanged.
 pub fn generate(
     workload: &Generated,
@@ -112,8 +115,38 @@ pub fn generate(
     if space.count == 0 {
         return Err(ScenarioError::new("space", "0B was given; at least 1B is allowed".to_owned()).into());
     }
-    let source = coflash_engine::requests(scenario, TRACES, space.count, observer)?;
+    let source: Box<dyn Source> = if scenario.workload.has_jobs() {
+        if *space != Generated::new(scenario.clone())?.space {
+            let problem = "jobs are laid out over their device: set its size, or their own, in place of this";
+            return Err(ScenarioError::new("space", problem.to_owned()).into());
+        }
+        let run = coflash_engine::begin(scenario, &RunInputs::only(TRACES), observer)?;
+        let requests = run.requests_of_jobs(observer)?.into();
+        Box::new(Rounds { requests, next: 0, left: 1 })
+    } else {
+        coflash_engine::requests(scenario, TRACES, space.count, observer)?
+    };
     let mut source = Cancellable::new(source, observer);
     let written = write(&mut source, out.0, out.1);
     source.finish(written).1
+}
+
+/// Requests in memory, several rounds of them.
+pub(crate) struct Rounds {
+    pub(crate) requests: Arc<[Request]>,
+    pub(crate) next: usize,
+    pub(crate) left: u64,
+}
+
+impl Source for Rounds {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+        if self.next == self.requests.len() && self.left > 1 {
+            (self.next, self.left) = (0, self.left - 1);
+        }
+        let end = self.requests.len().min(self.next + BATCH_REQUESTS);
+        batch.clear();
+        batch.extend_from_slice(&self.requests[self.next..end]);
+        self.next = end;
+        Ok(())
+    }
 }

@@ -1,6 +1,6 @@
 //! Workloads fitted to traces, and both replayed side by side to compare the effects of caches and GC.
 
-use crate::generate::Generated;
+use crate::generate::{Generated, Rounds};
 use coflash_base::measure::ratio;
 use coflash_base::{Bytes, Seed};
 use coflash_engine::{Amplification, Cancellable, Observer, RunError, run_source};
@@ -9,7 +9,7 @@ use coflash_scenario::{Requests, Scenario, ScenarioError, to_toml};
 use coflash_trace::TraceOptions;
 use coflash_trace::like::{Profile, describe, fit};
 use coflash_workload::synthetic::{Synthetic, SyntheticConfig};
-use coflash_workload::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
+use coflash_workload::{Op, Request, Source, WorkloadError};
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -156,26 +156,6 @@ impl<S: Source> Source for Head<S> {
 
     fn inner(&self) -> Option<&dyn Source> {
         Some(&self.source)
-    }
-}
-
-/// Requests in memory, several rounds of them.
-struct Rounds {
-    requests: Arc<[Request]>,
-    next: usize,
-    left: u64,
-}
-
-impl Source for Rounds {
-    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
-        if self.next == self.requests.len() && self.left > 1 {
-            (self.next, self.left) = (0, self.left - 1);
-        }
-        let end = self.requests.len().min(self.next + BATCH_REQUESTS);
-        batch.clear();
-        batch.extend_from_slice(&self.requests[self.next..end]);
-        self.next = end;
-        Ok(())
     }
 }
 

@@ -1,4 +1,4 @@
-"""A workload in place of a trace: it is generated, and written as one."""
+"""A workload or a job file of fio in place of a trace: its requests are written as one."""
 
 from __future__ import annotations
 
@@ -7,17 +7,29 @@ from pathlib import Path
 
 from coflash._core import CoflashError
 from coflash.quantity import counted
+from coflash.scenario import Scenario
 from coflash.sweep.finding import say
 from coflash.trace import Paths, generate, named, paths
 
 _REQUESTS, _SPACE = 400_000, "1GiB"
 
 
-def traced(trace: Paths, folder: Path, requests: int | None, space: str | None) -> tuple[Paths, list[str]]:
-    """Return a trace as it is, and the file of a workload that is named in its place, with what was generated."""
+def traced(
+    trace: Paths, folder: Path, requests: int | None, space: str | None, drive: Scenario
+) -> tuple[Paths, list[str]]:
+    """Return a trace as it is, and the file of a workload that is named in its place, with what was generated.
+
+    In place of a job file of fio stands what its jobs send to the drive.
+    """
     found = paths(trace)
     if jobs := next((file for file in found if file.endswith(".fio")), ""):
-        raise CoflashError(say("size of jobs", file=jobs))
+        if len(found) > 1 or space:
+            raise CoflashError(say("more than jobs", file=jobs))
+        folder.mkdir(parents=True, exist_ok=True)
+        count = requests or _REQUESTS
+        file = folder / f"{Path(jobs).stem}-{count}.parquet"
+        wrote = generate(drive.with_jobs(jobs), file, requests=count)
+        return file, [say("of jobs", requests=counted(wrote["requests"], "request"), jobs=jobs, file=file)]
     name = named(found[0])
     if len(found) > 1 or "/" in name or Path(name).suffix or Path(name).exists():
         if requests or space:

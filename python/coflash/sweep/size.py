@@ -111,7 +111,7 @@ def size(
     if capacity and (short := next((one.text for one in bounds if one.measure in _OF_A_PART), "")):
         raise CoflashError(say("of a part", goal=short))
     store = folder_for(out)
-    trace, made = traced(trace, store.path, requests, space)
+    trace, made = traced(trace, store.path, requests, space, scenario)
     if margin:
         faster = scenario.to_dict()["replay"]["time_scale"] / (1 + margin)
         scenario = scenario.with_({"replay.time_scale": faster, "precondition.fill": "sequential"})

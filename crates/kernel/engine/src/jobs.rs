@@ -35,6 +35,8 @@ pub(crate) struct Jobs {
     answers: BinaryHeap<Reverse<Answer>>,
     phase: u32,
     reports: Vec<Measured>,
+    /// What they have sent, where somebody asks for it.
+    pub(crate) sent: Option<Vec<Request>>,
 }
 
 /// The reason why a job does not issue its next request at once.
@@ -121,7 +123,7 @@ impl Jobs {
                 timed_out: false,
             });
         }
-        Self { files, remarks, phases, jobs, answers: BinaryHeap::new(), phase: 0, reports }
+        Self { files, remarks, phases, jobs, answers: BinaryHeap::new(), phase: 0, reports, sent: None }
     }
 
     /// Run all jobs to their ends; at most `requests_max` requests.
@@ -249,6 +251,9 @@ impl Jobs {
     ) {
         let job = &mut self.jobs[number];
         let request = job.next.expect("a job that is ready has a request");
+        if let Some(sent) = &mut self.sent {
+            sent.push(Request { arrival: at, ..request });
+        }
         let answers = &mut self.answers;
         let Ok(()) = engine.advance(level, at, |answer| answers.push(Reverse(answer)));
         let owner = number as u16;

@@ -15,6 +15,7 @@ use coflash_ftl::Ftl;
 use coflash_level::{Elsewhere, Level, OnLevel};
 use coflash_media::Timeline;
 use coflash_scenario::{Scenario, Stack};
+use coflash_workload::Request;
 use std::io::{self, Read, Write};
 
 /// A run under way: its device is preconditioned, and some of its requests are served.
@@ -85,6 +86,21 @@ impl<'a> Simulation<'a> {
     pub fn step(&mut self, requests_max: usize, observer: &mut dyn Observer) -> Result<bool, RunError> {
         let Self { scenario, stack, engine, rest, .. } = self;
         stack.work(Step { scenario, engine, rest, requests_max: requests_max.max(1), observer })
+    }
+
+    /// Let the jobs of a job file run to their end, and return the requests that they sent, with their times; none of another
+    /// workload.
+    ///
+    /// # Errors
+    /// An error of the jobs, or a cancellation.
+    pub fn requests_of_jobs(mut self, observer: &mut dyn Observer) -> Result<Vec<Request>, RunError> {
+        let sent = |rest: &mut Rest<'_>, to: Option<Vec<Request>>| match rest {
+            Rest::Jobs(jobs) => std::mem::replace(&mut jobs.sent, to),
+            Rest::Requests(_) => None,
+        };
+        sent(&mut self.rest, Some(Vec::new()));
+        self.step(usize::MAX, observer)?;
+        Ok(sent(&mut self.rest, None).unwrap_or_default())
     }
 
     /// Interim metrics.
