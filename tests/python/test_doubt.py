@@ -88,6 +88,7 @@ def test_an_answer_on_the_edge_says_so_first_and_names_a_device_whose_whole_inte
     assert " that meets " not in first and "; its interval reaches over the bound" in first
     assert found.inside is not None and found.inside.cost > found.answer.cost
     assert f" The cheapest tried whose whole intervals do is {found.inside!s} ($" in first
+    assert re.search(r" whole intervals do is [^:]*: WAF, by host writes \d", first), "a number has its name"
     inside, goal = found.inside.bounded[0], found.goals[0]
     assert len(found.inside.runs) == 2 and found.doubts[0].ends(inside)[1] <= goal.bound
     assert found.inside.spare == "24%", "and no dearer one than is needed"

@@ -75,12 +75,16 @@ def test_no_pair_is_cheaper_and_enough_but_for_what_is_told_and_none_is_looked_i
         assert search.best == math.inf
         return
     assert search.truth <= search.best <= search.truth / (1 - 0.0051)
-    assert search.left <= 0.0051
+    assert search.left(is_uneven=False) <= 0.0051
     short = Known(seed, 0.005, 40)
     short.search()
     short.refine(40)
     assert len(short.looked) <= 40 + len(COLUMNS) + 3 * 9
-    assert 1 - short.truth / short.best <= short.left + 1e-9, "it tells how much cheaper one may be that it left"
+    alone = [short.cost((0, at)) for at in range(len(SHARES)) if short.are_enough([(0, at)])[0]]
+    assert short.best <= min(alone, default=math.inf), "the least second size alone is found in any case"
+    assert 1 - short.truth / short.best <= short.left(is_uneven=False) + 1e-9, (
+        "it tells how much cheaper one may be that it left"
+    )
 
 
 def test_where_more_is_worse_a_grid_is_looked_into() -> None:

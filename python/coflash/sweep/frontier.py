@@ -12,7 +12,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 
 _GRID, _AT_ONCE = 8, 3
 """The steps of the coarse grid; the most pairs that are looked into before others may be better."""
@@ -68,38 +68,49 @@ class Frontier:
 
     def largest(self, columns: Iterable[int]) -> list[Pair]:
         """Return the allowed pairs of some columns with the most of both: the largest one alone, if it is allowed."""
-        ends = [(self.dearest(at, 0), at) for at in columns]
+        ends = [(self.dearest(at, self.best), at) for at in columns]
         return [end for end, after in pairwise([*ends, (-1, self.seconds)]) if after[0] < end[0]]
 
     def refine(self, most: float) -> None:
-        """Go on up to a number of pairs, then find the least first size beside the second one of the best pair."""
+        """Go on up to a number of pairs, then find the least second size alone, and the least first one of the best."""
         self.most = most
         self.search()
+        self._least_second()
         self.most = math.inf
         self._halve([pair[1] for pair, enough in self.known.items() if enough and self.cost(pair) == self.best], 0)
 
+    def _least_second(self) -> None:
+        """Find the least second size that is enough with the least first one, if that is the cheapest pair."""
+        short = [at for (first, at), enough in self.known.items() if first == 0 and not enough]
+        least = max(short, default=-1) + 1
+        cheaper = [at for at in range(least, self.seconds) if self.cost((0, at)) < self.best < math.inf]
+        bisect_left(cheaper, True, key=lambda at: self.probe([(0, at)]))
+
     def look_below(self, column: int) -> None:
         """Look at cheaper pairs of a column that others rule out, since there more is worse, and go on below these."""
-        dearest = self.dearest(column, self.close)
+        dearest = self.dearest(column, self.best * (1 - self.close))
         self.probe([(dearest * at // _GRID, column) for at in range(_GRID + 1) if dearest >= 0])
         self._halve([column], 0)
 
-    @property
-    def left(self) -> float:
-        """The share by which a pair may be cheaper than the best one, as far as is known."""
-        least = (self.cost((ends[0] + 1, at)) for at, ends in self._paying(range(self.seconds), 0).items())
-        return max(0.0, 1 - min(least, default=self.best) / self.best) if self.best else 0.0
+    def left(self, is_uneven: bool) -> float:
+        """Return the share by which a pair may be cheaper than the best one; where more is worse, none is ruled out."""
+        columns = range(self.seconds)
+        pairs = [(ends[0] + 1, at) for at, ends in self._paying(columns, 0).items()]
+        if is_uneven:
+            untried = ((first for first in range(self.firsts) if (first, at) not in self.known) for at in columns)
+            pairs = [(first, at) for at, firsts in enumerate(untried) for first in islice(firsts, 1)]
+        least = min(map(self.cost, pairs), default=self.best)
+        return max(0.0, 1 - least / self.best) if self.best else 0.0
 
-    def dearest(self, column: int, close: float) -> int:
-        """Return the largest first size of a column that is cheaper than the best pair; -1 if none is."""
-        bound = self.best * (1 - close)
-        return bisect_left(range(self.firsts), bound, key=lambda first: self.cost((first, column))) - 1
+    def dearest(self, column: int, cost: float) -> int:
+        """Return the largest first size of a column that is cheaper than a cost; -1 if none is."""
+        return bisect_left(range(self.firsts), cost, key=lambda first: self.cost((first, column))) - 1
 
     def _ends(self, column: int, close: float) -> Pair:
         """Return the first size below those of a column that may be the cheapest, and the one above them."""
         high = min([one for (one, other), enough in self.known.items() if enough and other <= column] or [self.firsts])
         low = [one for (one, other), enough in self.known.items() if not enough and other >= column and one < high]
-        return max(low, default=-1), min(high, self.dearest(column, close) + 1)
+        return max(low, default=-1), min(high, self.dearest(column, self.best * (1 - close)) + 1)
 
     def _halve(self, columns: Sequence[int], close: float) -> None:
         while len(self.known) < self.most and (pairs := self._paying(columns, close)):

@@ -264,10 +264,11 @@ class _Sizer:
 
         def is_inside(one: Sized) -> bool:
             numbers = zip(doubts, self.goals, one.bounded, one.excess, strict=True)
-            return all(doubt.is_inside(goal, number, excess) for doubt, goal, number, excess in numbers)
+            within = (doubt.is_inside(goal, number, excess) for doubt, goal, number, excess in numbers)
+            return one.is_worn and all(within)
 
-        if not best.is_met or is_inside(best):
-            return best if best.is_met else None
+        if not (best.is_met and best.is_worn) or is_inside(best):
+            return best if best.is_met and best.is_worn else None
         cache, (_, *others) = best.place
         places = [(cache, ((SPARE, spare), *others)) for spare in self.spares]
         low, high = places.index(best.place), len(places)
@@ -347,32 +348,58 @@ class _Sizer:
         if not self.tried:
             limits = " and ".join(goal.text for goal in self.goals if goal.is_limit)
             raise CoflashError(say("no device at all", reason=self.problem or say("none so small", limits=limits)))
-        if winner := self._under_another(search) or winner:
+        others: Sequence[Assignment] = self.others
+        while others:
+            found, others = self._under_another(winner or search, others)
+            if found:
+                found.refine(_PAIRS)
+                winner = found
+        if winner and winner.most == _FEW:
             winner.refine(_PAIRS)
-        parts, left = [say("bisected")], winner.left if winner else 0.0
-        if winner and uneven([*self.tried.values()], self.goals):
+        parts = [say("bisected")]
+        is_uneven = winner is not None and uneven([*self.tried.values()], self.goals) != ""
+        if winner and is_uneven:
             for column in {self.spares.index(self._ranked()[0].spare), len(self.spares) - 1}:
                 winner.look_below(column)
-            parts, left = [*parts, say("looked below")], 0.0
+            parts.append(say("looked below"))
         parts += [say("schemes", tried=counted(len(self.others), "other scheme"))] if self.others else []
+        left = winner.left(is_uneven) if winner else 0.0
         parts += [say("left", left=left)] if left >= _CLOSE else []
         if self.refused:
             parts.append(say("no device", spares=_ends(self.spares[: self.refused]), reason=self.problem))
         return " ".join(parts)
 
-    def _under_another(self, search: Frontier) -> Frontier | None:
-        """Try other choices on a device that is somewhat cheaper; return the search under the one that does best."""
-        pair = next(reversed(search.largest(self.columns)), (0, 0))
-        if self.others and search.best < math.inf:
-            cheapest = min((one for one in self.tried.values() if one.is_met), key=lambda one: one.cost)
-            column = self.spares.index(cheapest.spare)
-            columns = (column, *(one for one in reversed(self.columns) if one < column))
-            pair = next(((at, one) for one in columns if (at := search.dearest(one, _CHEAPER)) > 0), (0, 0))
-        ran = self._ran([self._place(pair, rest) for rest in self.others]) if pair[0] else []
-        pairs = zip(ran, self.others, strict=False)
-        met = [(max(one.excess), rest) for one, rest in pairs if one is not None and one.is_met]
-        found = self._frontier(min(met)[1], self.rests[0], _FEW, search.best) if met else None
-        return found if found and found.probe([pair]) else None
+    def _under_another(
+        self, search: Frontier, others: Sequence[Assignment]
+    ) -> tuple[Frontier | None, Sequence[Assignment]]:
+        """Try other choices on a device that is somewhat cheaper, and those that do on ever cheaper ones.
+
+        Returns the search under the one that does at the least cost, if one does, and the others that may yet.
+        """
+        met = [one for one in self.tried.values() if one.is_met]
+        spare = min(met, key=lambda one: one.cost).spare if met else self.spares[self.columns[-1]]
+        column = self.spares.index(spare)
+        columns = (column, *(one for one in reversed(self.columns) if one < column))
+        cost, floor = search.best * (1 - _CHEAPER), min(search.cost((0, at)) for at in self.columns)
+        enough: Pair | None = None
+        first = doing = others
+        while len(doing) > (enough is not None):
+            pair = next(((at, one) for one in columns if (at := search.dearest(one, cost)) > 0), None)
+            if pair is None:
+                break
+            ran = zip(self._ran([self._place(pair, rest) for rest in doing]), doing, strict=True)
+            ranked = sorted(((one, rest) for one, rest in ran if one is not None), key=lambda of: of[0].rank)
+            does = [rest for one, rest in ranked if one.is_met]
+            doing = does or [rest for _, rest in ranked]
+            if not does:
+                break
+            first, enough = (first if enough else does), pair
+            cost = (floor + search.cost(pair)) / 2
+        if enough is None:
+            return None, ()
+        found = self._frontier(doing[0], self.rests[0], _FEW, search.best)
+        found.probe([enough])
+        return found, [rest for rest in first if rest != doing[0]]
 
     def _place(self, pair: Pair, rest: Assignment) -> tuple[str, Assignment]:
         return self.sizes[pair[0]], ((SPARE, self.spares[pair[1]]), *rest)
@@ -486,7 +513,8 @@ class _Sizer:
         bounded = estimates(self.goals, [[run.metrics] for run in runs], scenario)
         is_worn = any(WAF_HOST.read(run.metrics) for run in runs)
         excess = [goal.excess(one.mean, is_worn=is_worn) for goal, one in zip(self.goals, bounded, strict=True)]
-        one = Sized(point, runs, self.cost.value([runs[0].metrics], scenario) or 0.0, tuple(bounded), tuple(excess))
+        cost = self.cost.value([runs[0].metrics], scenario) or 0.0
+        one = Sized(point, runs, cost, tuple(bounded), tuple(excess), is_worn)
         self.tried.setdefault(one.place, one)
         return one
 

@@ -53,6 +53,8 @@ class Sized:
     """The number that each goal bounds, over the seeds."""
     excess: tuple[float, ...]
     """The violation of each goal, as a share of its bound; at most 0 if it is met."""
+    is_worn: bool
+    """Whether its caches leave flash a page to write, so that its numbers tell something."""
 
     @property
     def is_met(self) -> bool:
@@ -63,6 +65,11 @@ class Sized:
     def far(self) -> float:
         """The sum of the violations; a number that no run has is far beyond any bound."""
         return sum(min(max(one, 0.0), _FAR) for one in self.excess)
+
+    @property
+    def rank(self) -> tuple[bool, bool, float]:
+        """Its place among devices of one cost; one whose caches take every write is after those that are worn."""
+        return not self.is_met, not self.is_worn, max(self.excess)
 
     @property
     def place(self) -> tuple[str, Assignment]:
@@ -235,7 +242,8 @@ class Sizing(Kept):
         """Say the cheapest device whose whole intervals meet the goals."""
         if self.inside is None:
             return say("none inside")
-        numbers = [say_bounded(goal, one, 0.0) for goal, one in zip(self.goals, self.inside.bounded, strict=True)]
+        pairs = zip(self.goals, self.inside.bounded, strict=True)
+        numbers = [f"{goal.measure.label} {say_bounded(goal, one, 0.0)}" for goal, one in pairs]
         return say("inside", device=f"{self.inside} ({priced(self.inside.cost)})", numbers="; ".join(numbers))
 
     def _remarks(self) -> Iterator[str]:
