@@ -57,11 +57,28 @@ def test_the_advised_answer_saves_beyond_noise_and_its_shares_add_up(advice: cof
         assert scheme or one.memory_bytes == round(order_bytes)
 
 
+def test_what_is_advised_is_checked_over_more_seeds_and_rounds(advice: coflash.Advice) -> None:
+    base, best = advice.tried[0], advice.best
+    assert best in advice.tried and best.between is not None
+    assert best.how.endswith(", 3 seeds and 4 rounds of the workload")
+    longer = {"workload.repeat": 4, "workload.requests_max": 4 * base.runs[0].metrics.requests}
+    for more in ({"seed": 2}, {"seed": 3}, longer):
+        before, after = (coflash.run(one.runs[0].scenario.with_(more)).metrics.waf_host for one in (base, best))
+        assert best.between[0] <= 1 - (after or 0.0) / (before or 1.0) <= best.between[1], more
+    wavers = replace(best, saved=0.3, between=(-0.1, 0.5), answer=replace(best.answer, name="other"))
+    for changed in (replace(advice, best=wavers), replace(advice, tried=(base, wavers), best=base)):
+        assert not changed.is_sure and "over more seeds and rounds other saves " in changed.sentences[0]
+        assert changed.sentences[0].startswith("No sure advice (")
+    little = replace(wavers, saved=0.02)
+    assert replace(advice, tried=(base, little), best=base).is_sure, "what saves next to nothing is no doubt"
+
+
 def test_what_the_advised_answer_costs_readers_stands_in_the_sentence(advice: coflash.Advice) -> None:
     best, said = advice.best, advice.sentences[0]
-    assert best.hits is not None and best.p99 is not None
+    assert best.hits is not None and best.p99 is not None and best.p99s is not None
     hits = f"{100 * best.hits:+.1f}".replace("-", "−")
-    assert f" It changes read hits by {hits} points and the p99 of responses by {show_change(best.p99)}." in said
+    changes = f"{show_change(best.p99)} ({show_change(best.p99s[0])} … {show_change(best.p99s[1])} over the same)"
+    assert f" It changes read hits by {hits} points and the p99 of responses by {changes} (closed loop)." in said
 
 
 def test_the_memory_of_an_order_is_what_the_kernel_says() -> None:
@@ -104,7 +121,7 @@ def test_an_advice_whose_runs_tell_nothing_is_not_sure(tmp_path: Path) -> None:
     held = OWN.with_({"cache.size": "99%", "workload.synthetic.requests": 3000, "precondition.until_steady": False})
     found = coflash.advise(held, out=tmp_path, steady=False)
     assert found.sentences[0].startswith("No advice: none of its 3,000 requests had flash write a page") or (
-        "No sure advice, The caches took every write" in found.sentences[0]
+        "No sure advice (The caches took every write" in found.sentences[0]
     )
 
 

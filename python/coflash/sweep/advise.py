@@ -35,6 +35,8 @@ _LONGER = 4
 """The factor by which runs are longer that were not steady."""
 _STEADY = 0.05
 """The change of a measure from the first half of a run to the second up to which the run is called steady."""
+_SEEDS, _ROUNDS = 3, 4
+"""The seeds, and the rounds of the workload, over which what is advised is checked, at least."""
 _NOTHING, _A_POINT = 0.001, 0.01
 """The share of a measure that is no change."""
 _COPIES, _WRITTEN = MEASURES["programs_pages.gc"], MEASURES["host_writes_pages"]
@@ -54,6 +56,8 @@ class Tried:
     how: str
     p99: float | None
     """The change of the response time's 99th percentile."""
+    p99s: tuple[float, float] | None
+    """The least and the largest such change of each seed and of more rounds; None if they were not run."""
     hits: float | None
     """The change of the share of reads that a cache serves."""
     memory_bytes: int | None
@@ -139,7 +143,14 @@ class Advice(Kept):
     def unsure(self) -> str:
         """The reason why the advice is not sure; empty if it is."""
         nothing = next((text for run in (*self.tried[0].runs, *self.best.runs) for text in checks(run.document)), "")
-        return nothing or ("" if self.is_steady else say("unsteady"))
+        if nothing or not self.is_steady:
+            return nothing.rstrip(".") or say("unsteady")
+        most = self._most if self.best is self.tried[0] else self.best
+        return say("wavers", one=most) if most.between and most.saved > _STEADY and not most.is_sure else ""
+
+    @property
+    def _most(self) -> Tried:
+        return max(self.tried, key=lambda one: one.saved)
 
     @property
     def is_sure(self) -> bool:
@@ -152,14 +163,15 @@ class Advice(Kept):
         if best is not base:
             sure = say("between", one=best) if best.between else say("unknown spread")
             hits = "" if best.hits is None else say("price in hits", points=_points(best.hits))
-            price = "" if best.p99 is None else say("price", hits=hits, p99=best.p99)
+            spread = "" if best.p99s is None else say("p99s", p99s=best.p99s)
+            loop = str(base.runs[0].workload["replay"]).partition(",")[0].partition(":")[0]
+            price = "" if best.p99 is None else say("price", hits=hits, p99=best.p99, spread=spread, loop=loop)
             price += "" if self.reads is None else say("reads", reads=self.reads, points=_points(self.reads.hits))
             told = {"sure": sure, "ahead": say("ahead", ahead=self.ahead) if self.ahead else "", "price": price}
             return say("saves", advice=advice, base=base, best=best, measure=measure, **told)
         if not base.value:
             return say("no advice", requests=base.runs[0].metrics.requests, longer=self._longer)
-        most = max(self.tried, key=lambda one: one.saved)
-        more = say("most", most=most) if most.saved > _NOTHING else ""
+        more = say("most", most=self._most) if self._most.saved > _NOTHING else ""
         return say("nothing saves", advice=advice, base=base, most=more)
 
     def _headroom(self) -> str:
@@ -330,6 +342,8 @@ class _Adviser:
         base, *rest = tried = [_tried(one, runs, ran[answers[0]], measure) for one, runs in ran.items()]
         sure = sorted((one for one in rest if one.is_sure), key=lambda one: one.value)
         best, ahead, reads = _cheapest(sure, measure) if sure else (base, "", None)
+        if best is not base:
+            tried[tried.index(best)] = best = self._checked(base, best, measure)
         steps = {one: one.on(self.base) for one in answers if one.is_step and one.parts < best.answer.parts}
         ran |= self._ran({one: settings for one, settings in steps.items() if not one.refused(self.base)}, reasons)
         numbers = {one.parts: [_value(run, measure) for run in runs] for one, runs in ran.items()}
@@ -351,6 +365,27 @@ class _Adviser:
             "" if is_tier else self._fewest(base.runs),
         )
         return advice.write()
+
+    def _checked(self, base: Tried, best: Tried, measure: Measure) -> Tried:
+        """Return an answer with what it saves over more seeds and rounds, too: slices of a run know one level."""
+        workload, two = self.base.to_dict()["workload"], (base.answer, best.answer)
+        longer = {
+            "workload.repeat": _ROUNDS * workload.get("repeat", 1),
+            "workload.requests_max": _ROUNDS * base.runs[0].metrics.requests,
+        }
+        checks = [replace(self, seeds=max(_SEEDS, self.seeds))]
+        if not workload.get("fio"):  # jobs do not repeat
+            checks.append(replace(self, question=replace(self.question, scenario=self.base.with_(longer)), seeds=1))
+        found = [check._ran({one: one.on(check.base) for one in two}, {}) for check in checks]
+        pairs = [(ran[base.answer], ran[best.answer]) for ran in found if len(ran) == len(two)]
+        known = [_tried(best.answer, after, before, measure) for before, after in pairs]
+        ends = [end for one in (best, *known) for end in (one.saved, *(one.between or ()))]
+        runs = [two_runs for pair in pairs for two_runs in zip(*pair, strict=True)]
+        p99s = [one for a, b in runs if (one := change(P99.read(b.metrics), P99.read(a.metrics))) is not None]
+        rounds = say("of rounds", rounds=_ROUNDS) if len(checks) > 1 else ""
+        how = say("checked", how=best.how, seeds=checks[0].seeds, rounds=rounds)
+        extremes = (min(p99s), max(p99s)) if p99s else None
+        return replace(best, between=(min(ends), max(ends)), how=how, p99s=extremes)
 
     def _doubled(self, base: Answer, best: Answer, measure: Measure) -> tuple[float, float] | str:
         """Run baseline and advised answer with twice the cache; of flash before disks with twice the flash."""
@@ -400,13 +435,13 @@ def _tried(answer: Answer, runs: tuple[Result, ...], base: tuple[Result, ...], m
         known = {name: one for name, one in over.items() if one is not None}
         if known:
             least, most = (min(one.low for one in known.values()), max(one.high for one in known.values()))
-            between, how = (-most / before, -least / before), " and ".join(known)
+            between, how = (-most / before, min(1.0, -least / before)), " and ".join(known)
     saved = 0.0 - (change(after, before) or 0.0)
     hits = None if (mine := _hits(runs)) is None or (own := _hits(base)) is None else mine - own
     written = sum(run.metrics.host_writes_pages for run in runs)
     stores = sum(run.metrics.at(("metadata", "stores")) or 0 for run in runs) / max(1, written)
     p99 = change(_mean(runs, P99), _mean(base, P99))
-    return Tried(answer, runs, after, saved, between, how, p99, hits, answer.memory_bytes(runs[0]), stores)
+    return Tried(answer, runs, after, saved, between, how, p99, None, hits, answer.memory_bytes(runs[0]), stores)
 
 
 def _hits(runs: Sequence[Result]) -> float | None:
