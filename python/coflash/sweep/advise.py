@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 REQUESTS = 400_000
 _LONGER = 4
-"""The factor by which runs are longer that were not steady."""
+"""The factor by which runs are longer that were not steady, and that check what is advised."""
 _STEADY = 0.05
 """The change of a measure from the first half of a run to the second up to which the run is called steady."""
-_SEEDS, _ROUNDS = 3, 4
-"""The seeds, and the rounds of the workload, over which what is advised is checked, at least."""
+_SEEDS = 3
+"""The seeds over which what is advised is checked, at least."""
 _NOTHING, _A_POINT = 0.001, 0.01
 """The share of a measure that is no change."""
 _COPIES, _WRITTEN = MEASURES["programs_pages.gc"], MEASURES["host_writes_pages"]
@@ -369,23 +369,20 @@ class _Adviser:
     def _checked(self, base: Tried, best: Tried, measure: Measure) -> Tried:
         """Return an answer with what it saves over more seeds and rounds, too: slices of a run know one level."""
         workload, two = self.base.to_dict()["workload"], (base.answer, best.answer)
-        longer = {
-            "workload.repeat": _ROUNDS * workload.get("repeat", 1),
-            "workload.requests_max": _ROUNDS * base.runs[0].metrics.requests,
-        }
+        requests, rounds = base.runs[0].metrics.requests, workload.get("repeat", 1)
+        longer = self.base.with_({"workload.repeat": _LONGER * rounds, "workload.requests_max": _LONGER * requests})
         checks = [replace(self, seeds=max(_SEEDS, self.seeds))]
         if not workload.get("fio"):  # jobs do not repeat
-            checks.append(replace(self, question=replace(self.question, scenario=self.base.with_(longer)), seeds=1))
+            checks.append(_Adviser(replace(self.question, scenario=longer), 1))
         found = [check._ran({one: one.on(check.base) for one in two}, {}) for check in checks]
         pairs = [(ran[base.answer], ran[best.answer]) for ran in found if len(ran) == len(two)]
         known = [_tried(best.answer, after, before, measure) for before, after in pairs]
         ends = [end for one in (best, *known) for end in (one.saved, *(one.between or ()))]
         runs = [two_runs for pair in pairs for two_runs in zip(*pair, strict=True)]
         p99s = [one for a, b in runs if (one := change(P99.read(b.metrics), P99.read(a.metrics))) is not None]
-        rounds = say("of rounds", rounds=_ROUNDS) if len(checks) > 1 else ""
-        how = say("checked", how=best.how, seeds=checks[0].seeds, rounds=rounds)
-        extremes = (min(p99s), max(p99s)) if p99s else None
-        return replace(best, between=(min(ends), max(ends)), how=how, p99s=extremes)
+        more = say("of rounds", rounds=_LONGER) if len(checks) > 1 else ""
+        how = say("checked", how=best.how, seeds=checks[0].seeds, rounds=more)
+        return replace(best, between=(min(ends), max(ends)), how=how, p99s=(min(p99s), max(p99s)) if p99s else None)
 
     def _doubled(self, base: Answer, best: Answer, measure: Measure) -> tuple[float, float] | str:
         """Run baseline and advised answer with twice the cache; of flash before disks with twice the flash."""

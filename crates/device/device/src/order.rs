@@ -211,13 +211,9 @@ impl Log {
         self.entries.iter().filter(|entry| entry.is_change()).count()
     }
 
-    /// The windows of a run, in order.
-    pub fn windows(&self) -> Vec<Window> {
-        self.windows_with(&BTreeSet::new())
-    }
-
-    /// The windows of the same run with more flushes. Nobody counts those: a check is told what was promised without them.
-    pub fn windows_with(&self, added: &BTreeSet<Place>) -> Vec<Window> {
+    /// The windows of a run, in order; of the same run with more flushes, where some are added. Nobody counts those: a check is told
+    /// what was promised without them.
+    pub fn windows(&self, added: &BTreeSet<Place>) -> Vec<Window> {
         let added = added.iter().map(|&(event, device)| (event, Event::Added(device)));
         let mut events: Vec<_> = added.chain(self.events.iter().copied().enumerate()).collect();
         // A flush that was added comes before its event.

@@ -40,9 +40,16 @@ fn assert_same(scenario: &Scenario) {
     let cold = all_of(&run(scenario, &mut NoObserver).unwrap());
     let device = warm(scenario, TRACES, &mut NoObserver).unwrap();
     assert_eq!(device.key(), warm_key(scenario));
-    let bytes = device.to_bytes();
+    let thread = format!("coflash-{}-{:?}.warm", std::process::id(), std::thread::current().id());
+    let file = std::env::temp_dir().join(thread);
+    let saved = |device: &WarmDevice| {
+        device.save(&file).unwrap();
+        std::fs::read(&file).unwrap()
+    };
+    let bytes = saved(&device);
     let kept = WarmDevice::from_bytes(&bytes).unwrap();
-    assert!(kept.to_bytes() == bytes);
+    assert!(saved(&kept) == bytes);
+    std::fs::remove_file(&file).unwrap();
     for (name, device) in [("shared", &device), ("kept", &kept), ("shared once more", &device)] {
         let result = run_from(device, scenario, &mut NoObserver).unwrap();
         assert!(all_of(&result) == cold, "{name} device, {}", scenario.to_toml());

@@ -74,7 +74,7 @@ impl Plan {
         points: usize,
         seed: u64,
     ) -> io::Result<Self> {
-        let (log, digests, windows) = (&record.log, record.digests()?, record.log.windows_with(added));
+        let (log, digests, windows) = (&record.log, record.digests()?, record.log.windows(added));
         let mut stream = Seed(seed).stream("points");
         let shapes = Shapes::new(log, &windows);
         let (shares, early) = shapes.shares(points, &mut stream);

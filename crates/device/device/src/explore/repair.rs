@@ -139,7 +139,7 @@ fn kinds(logs: &[&Log], devices: usize) -> Vec<Kind> {
         let around: BTreeMap<_, _> =
             moments.windows(2).map(|pair| (pair[1].0, (pair[0].1, pair[1].1))).collect();
         let everywhere = around.keys().flat_map(|&event| (0..devices).map(move |device| (event, device)));
-        let windows = log.windows_with(&everywhere.collect());
+        let windows = log.windows(&everywhere.collect());
         for (event, device) in windows.iter().filter_map(|window| window.added) {
             let (before, after) = around[&event];
             for before in sides(before) {

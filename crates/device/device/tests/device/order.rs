@@ -60,7 +60,7 @@ impl Run {
 
     /// What is not durable at the end.
     fn open(&self) -> Vec<Id> {
-        self.log.open(&self.log.windows()).into_iter().collect()
+        self.log.open(&self.log.windows(&[].into())).into_iter().collect()
     }
 }
 
@@ -88,13 +88,13 @@ fn a_flush_that_is_added_covers_what_was_answered_before_its_event_and_is_not_co
     let last = run.does(Kind::Write, 3, NO_FUA);
     run.is_answered(second);
     let before = |id: Id, device: usize| [(run.log.entries[id].arrived.event, device)].into();
-    let windows = run.log.windows_with(&before(last, 0));
+    let windows = run.log.windows(&before(last, 0));
     assert_eq!(windows.iter().map(|window| window.flushes).max(), Some(0));
     assert_eq!(windows[1].covered, [first], "the answer to the second one came later");
     assert_eq!((windows[1].added, windows[1].came.clone()), (before(last, 0).pop_first(), last..last + 1));
     assert_eq!(run.log.open(&windows).into_iter().collect::<Vec<_>>(), [second, last]);
-    assert_eq!(run.log.windows_with(&before(first, 0)).len(), 1, "it covers nothing");
-    assert_eq!(run.log.windows_with(&before(last, 1)).len(), 1, "it is that of another device");
+    assert_eq!(run.log.windows(&before(first, 0)).len(), 1, "it covers nothing");
+    assert_eq!(run.log.windows(&before(last, 1)).len(), 1, "it is that of another device");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn windows_begin_at_promises_and_count_flushes_and_marks() {
     run.log.mark(now, "one".to_owned());
     run.does(Kind::Write, 2, FUA);
     run.does(Kind::Flush, 0, NO_FUA);
-    let windows = run.log.windows();
+    let windows = run.log.windows(&[].into());
     let about = |number: usize| {
         let window = &windows[number];
         (window.flushes, window.marks, window.is_told, run.log.open(&windows[..=number]).len())
@@ -177,7 +177,9 @@ fn a_request_is_after_those_whose_answers_had_come() {
 #[test]
 fn a_cut_may_leave_what_is_not_covered_and_what_lies_above_all_that_is() {
     let mut run = Run::default();
-    let left = |run: &Run, page: u64| left(&run.log, &run.log.windows(), &(page * 4096..page * 4096 + 512));
+    let left = |run: &Run, page: u64| {
+        left(&run.log, &run.log.windows(&[].into()), &(page * 4096..page * 4096 + 512))
+    };
     let durable = run.does(Kind::Write, 1, FUA);
     assert_eq!(left(&run, 1), Left { changes: vec![durable], before: false });
     assert_eq!(left(&run, 2), Left { changes: vec![], before: true });
@@ -213,7 +215,7 @@ fn of_overlapping_ranges_the_higher_one_is_seen() {
 #[test]
 fn what_was_under_way_together_is_loose_until_a_read_or_a_later_change() {
     let mut run = Run::default();
-    let loose = |run: &Run| run.log.windows().pop().expect("there is one at least").loose;
+    let loose = |run: &Run| run.log.windows(&[].into()).pop().expect("there is one at least").loose;
     let (first, second) = (run.sends(Kind::Write, 1, NO_FUA), run.sends(Kind::Write, 1, NO_FUA));
     run.is_answered(second);
     run.log.is_read(&(4096..8192));

@@ -168,7 +168,7 @@ fn a_cut_leaves_of_the_requests_of_several_clients_what_the_model_of_order_allow
                 }
             });
             let log = known.log.into_inner().unwrap();
-            let windows = log.windows();
+            let windows = log.windows(&[].into());
             let mut client = Client::connect(&socket);
             client.send(READ, 0, 0, 0, SECTORS * SECTOR, &[]).unwrap();
             client.receive(16).unwrap();

@@ -88,15 +88,7 @@ impl WarmDevice {
         Self::from_bytes(&bytes).map_err(unusable)
     }
 
-    /// The content of a file written by [`save`](Self::save).
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        file::write(&mut bytes, &self.0).expect("memory takes everything");
-        bytes
-    }
-
-    /// Read the bytes of [`to_bytes`](Self::to_bytes).
+    /// Read the content of a file written by [`save`](Self::save).
     ///
     /// # Errors
     /// Bytes that are no warm device, are damaged, or were written by another version.
