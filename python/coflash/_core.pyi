@@ -6,6 +6,7 @@ from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Self
 
 __version__: str
 
@@ -55,8 +56,8 @@ class Candidates:
         """The number of data pages of a block."""
     def __len__(self) -> int: ...
 
-@final
 class Scenario:
+    def __new__(cls, core: Scenario) -> Self: ...
     @staticmethod
     def load(name_or_path: str) -> Scenario: ...
     @staticmethod
@@ -70,37 +71,54 @@ class Scenario:
     def exporting(self, pages_per_die: int) -> Scenario: ...
     def of_dies(self, dies: int) -> Scenario: ...
     def sizes(self) -> tuple[int, int, int]: ...
-    def to_toml(self) -> str: ...
-    def to_dict(self) -> dict[str, Any]: ...
-    def check(self) -> list[str]: ...
-    def without_effect(self) -> list[str]: ...
     def exported_bytes(self) -> int: ...
-    def cautions(self) -> list[str]: ...
+    def to_toml(self) -> str:
+        """Return the whole scenario as TOML, with every default written out."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole scenario as nested dictionaries; sizes, times and shares are texts with a unit."""
     def with_digests(self) -> Scenario: ...
+    def check(self) -> list[str]:
+        """List settings that are allowed but probably not intended, one sentence for each."""
+    def without_effect(self) -> list[str]:
+        """List the keys that are set and have no effect, given the others: a sentence for each reason."""
+    def cautions(self) -> list[str]:
+        """List what a run will suffer from, as far as that is known before, one sentence for each.
+
+        Raises:
+            CoflashError: The scenario contradicts itself.
+        """
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name of the scenario."""
     @property
-    def description(self) -> str: ...
+    def description(self) -> str:
+        """The purpose of the scenario."""
     @property
-    def hash(self) -> str: ...
+    def hash(self) -> str:
+        """A digest of every key that influences results; equal for equal scenarios."""
     @property
-    def warm_key(self) -> str: ...
+    def warm_key(self) -> str:
+        """A digest of every key that determines the device before the workload; see [`Warm`][coflash.Warm]."""
     @property
-    def replay(self) -> str: ...
+    def replay(self) -> str:
+        """How time is replayed, in words."""
     @property
-    def replay_mode(self) -> Literal["open", "closed"]: ...
+    def replay_mode(self) -> Literal["open", "closed"]:
+        """How requests are issued: at their times, or as soon as earlier ones are answered."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
-@final
 class Warm:
+    def __new__(cls, core: Warm) -> Self: ...
     @staticmethod
     def load(path: _Path) -> Warm: ...
     def save(self, path: _Path) -> None: ...
     @property
-    def key(self) -> str: ...
+    def key(self) -> str:
+        """The `warm_key` of the scenarios that it fits."""
     @property
-    def heap_bytes(self) -> int: ...
+    def heap_bytes(self) -> int:
+        """The size of the device in memory; every run needs as much for its copy."""
 
 @final
 class Generated:

@@ -182,10 +182,10 @@ def serve(
         CoflashError: The device cannot be made, opened or recovered, or is one of another scenario.
     """
     _check_system()
-    core = None if scenario is None else Scenario.of(scenario).core
+    chosen = None if scenario is None else Scenario.of(scenario)
     path = Path(folder)
     served = _core.ServedDevice.start(
-        path, core, size, socket, listen, insecure, connections, trace, emulate, cut_after, side, seed
+        path, chosen, size, socket, listen, insecure, connections, trace, emulate, cut_after, side, seed
     )
     return Served(served, path, emulated=emulate)
 
@@ -275,9 +275,9 @@ def explore(
         KeyboardInterrupt: Control-C was pressed.
     """
     _check_system()
-    core, jobs = None if scenario is None else Scenario.of(scenario).core, jobs or cores()
+    chosen, jobs = None if scenario is None else Scenario.of(scenario), jobs or cores()
     plan = (run, check, recover, state, points, runs, atomic, seed, [*faults], timeout_s)
-    return Explored.of(_core.device_explore(folder, core, size, plan, jobs, progress))
+    return Explored.of(_core.device_explore(folder, chosen, size, plan, jobs, progress))
 
 
 def mark(text: str) -> None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from types import NoneType
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, TypeAlias, final
 
 from coflash import _core, external
 from coflash._core import CoflashError
@@ -26,16 +26,13 @@ _BARE_KEY = re.compile("[A-Za-z0-9_.-]+")
 
 
 @final
-class Scenario:
+class Scenario(_core.Scenario):
     """A simulation: the device, its caches, their cooperation, and the workload. Immutable.
 
     Two scenarios are equal if they simulate the same, however they were written.
     """
 
-    __slots__ = ("core",)
-
-    def __init__(self, core: _core.Scenario) -> None:
-        self.core = core
+    __slots__ = ()
 
     @classmethod
     def of(cls, given: ScenarioLike) -> Scenario:
@@ -62,7 +59,7 @@ class Scenario:
         Raises:
             CoflashError: There is no such scenario or file, or the file is not a scenario; the message names the key.
         """
-        return cls(_core.Scenario.load(os.fspath(name_or_path)))
+        return cls(super().load(os.fspath(name_or_path)))
 
     @classmethod
     def from_toml(cls, text: str) -> Scenario:
@@ -71,7 +68,7 @@ class Scenario:
         Raises:
             CoflashError: The text is not a scenario; the message names the key and its allowed values.
         """
-        return cls(_core.Scenario.from_toml(text))
+        return cls(super().from_toml(text))
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Scenario:
@@ -91,15 +88,15 @@ class Scenario:
         Raises:
             CoflashError: This version has no such keys or values.
         """
-        return cls(_core.Scenario.of_run(_as_toml(document["scenario"])))
+        return cls(cls.of_run(_as_toml(document["scenario"])))
 
     def replaying(self, trace: Sequence[str]) -> Scenario:
         """Return a copy that replays a trace in place of its own workload; without files, the scenario itself."""
-        return Scenario(self.core.replaying(trace)) if trace else self
+        return Scenario(super().replaying(trace)) if trace else self
 
     def with_jobs(self, file: str) -> Scenario:
         """Return a copy that runs the jobs of this job file of fio in place of its own workload."""
-        return Scenario(self.core.with_jobs(file))
+        return Scenario(super().with_jobs(file))
 
     def with_(self, assignments: Mapping[str, Any] | None = None, /, **more: Any) -> Scenario:
         """Return a copy of this scenario with some keys changed.
@@ -115,7 +112,7 @@ class Scenario:
         changes.update((key.replace("__", "."), value) for key, value in more.items())
         return self.set([(key, "" if value is None else toml_value(value)) for key, value in changes.items()])
 
-    def set(self, assignments: list[tuple[str, str]]) -> Scenario:
+    def set(self, assignments: Sequence[tuple[str, str]]) -> Scenario:
         """Return a copy of this scenario with some keys changed, each value as TOML text; a bare word is a string.
 
         A key without a value has its default. A workload of another kind takes the place of the one that is there.
@@ -124,7 +121,7 @@ class Scenario:
         Raises:
             CoflashError: A key does not exist or may not have that value.
         """
-        return Scenario(self.core.set(sorted(assignments, key=lambda pair: pair[0].removesuffix(".name").count("."))))
+        return Scenario(super().set(sorted(assignments, key=lambda pair: pair[0].removesuffix(".name").count("."))))
 
     def scaled(self, scale: str | float | Fraction, *, measured: bool = True) -> Scenario:
         """Return the same drive with a fraction of its blocks, and its workload in that proportion.
@@ -146,20 +143,12 @@ class Scenario:
             part = scale if isinstance(scale, str) else "{0.numerator}/{0.denominator}".format(Fraction(str(scale)))
         except ValueError as error:
             raise CoflashError(f'scale: {scale!r} was given; a fraction such as "1/64" or 0.25 is allowed') from error
-        small = self.core.scaled(part)
-        if small.sizes()[1] >= self.core.sizes()[1] or not measured:
+        small = super().scaled(part)
+        if small.sizes()[1] >= self.sizes()[1] or not measured:
             return Scenario(small)
-        pages, said = kept_capacity(self.core.set([("seed", "1")]), part)
+        pages, said = kept_capacity(super().set([("seed", "1")]), part)
         kept = Scenario(small.exporting(pages))
         return kept.with_(limits=[*kept.to_dict()["limits"], said])
-
-    def to_toml(self) -> str:
-        """Return the whole scenario as TOML, with every default written out."""
-        return self.core.to_toml()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the whole scenario as nested dictionaries; sizes, times and shares are texts with a unit."""
-        return self.core.to_dict()
 
     def with_digests(self) -> Scenario:
         """Return a copy that contains the digests of its policies from outside.
@@ -167,64 +156,12 @@ class Scenario:
         Raises:
             CoflashError: A policy cannot be found, or its source has changed.
         """
-        return Scenario(self.core.with_digests())
-
-    def check(self) -> list[str]:
-        """List settings that are allowed but probably not intended, one sentence for each."""
-        return self.core.check()
-
-    def without_effect(self) -> list[str]:
-        """List the keys that are set and have no effect, given the others: a sentence for each reason."""
-        return self.core.without_effect()
-
-    def cautions(self) -> list[str]:
-        """List what a run will suffer from, as far as that is known before, one sentence for each.
-
-        Raises:
-            CoflashError: The scenario contradicts itself.
-        """
-        return self.core.cautions()
-
-    @property
-    def name(self) -> str:
-        """The name of the scenario."""
-        return self.core.name
-
-    @property
-    def description(self) -> str:
-        """The purpose of the scenario."""
-        return self.core.description
-
-    @property
-    def hash(self) -> str:
-        """A digest of every key that influences results; equal for equal scenarios."""
-        return self.core.hash
-
-    @property
-    def warm_key(self) -> str:
-        """A digest of every key that determines the device before the workload; see [`Warm`][coflash.Warm]."""
-        return self.core.warm_key
+        return Scenario(super().with_digests())
 
     @property
     def workload_key(self) -> str:
         """The key below `workload` that makes the requests, such as `preset`; empty for the default."""
         return next((key for key, value in self.to_dict()["workload"].items() if value and key in _WORKLOADS), "")
-
-    @property
-    def replay(self) -> str:
-        """How time is replayed, in words."""
-        return self.core.replay
-
-    @property
-    def replay_mode(self) -> Literal["open", "closed"]:
-        """How requests are issued: at their times, or as soon as earlier ones are answered."""
-        return self.core.replay_mode
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Scenario) and self.core == other.core
-
-    def __hash__(self) -> int:
-        return hash(self.core)
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return Scenario.from_toml, (self.to_toml(),)

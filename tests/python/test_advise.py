@@ -130,7 +130,7 @@ def test_a_prefix_is_called_one_and_a_device_that_cannot_run_the_whole_is_refuse
     rows = "".join(f"{at},write,{4096 * (at % 25_000)},4096\n" for at in range(30_000))
     trace.write_text("time,op,offset,size\n" + rows, encoding="utf-8")
     replayed = OWN.with_({"workload.trace_options.columns": "auto"})
-    room = OWN.core.exported_bytes()
+    room = OWN.exported_bytes()
     assert 4096 * 3000 < room < 4096 * 25_000
     out = tmp_path / "out"
     wanted = (

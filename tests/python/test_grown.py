@@ -63,7 +63,7 @@ def test_a_part_of_a_drive_exports_what_the_trace_needs_and_has_its_part_of_spar
     assert fitted.copies == 2 and fitted.room * 4096 * fitted.times == pytest.approx(1e12)
     for spare in ("10%", "28%", "56%"):
         keys = {"flash.exported": "1TB", "ftl.spare.share": spare, "cache.size": f"{100e9:.0f}B"}
-        dies, pages, block = fitted.part(DRIVE.with_(keys)).core.sizes()
+        dies, pages, block = fitted.part(DRIVE.with_(keys)).sizes()
         assert dies * pages == pytest.approx(fitted.room, abs=1)
         part = fitted.part(DRIVE.with_(keys)).to_dict()
         cached, _ = parsed(part["cache"]["size"]) or (0.0, "")

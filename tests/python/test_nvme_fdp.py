@@ -48,7 +48,7 @@ def test_the_handles_add_up_to_the_device(result: coflash.Result) -> None:
 
 
 def test_a_fill_is_what_the_device_exports(result: coflash.Result) -> None:
-    assert result.scenario.check()[0].startswith(f"exports {result.scenario.core.exported_bytes() / 2**20:.2f} MiB")
+    assert result.scenario.check()[0].startswith(f"exports {result.scenario.exported_bytes() / 2**20:.2f} MiB")
 
 
 def test_what_is_written_is_read_again(result: coflash.Result, tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_log_of_a_larger_drive_stands_beside_a_smaller_one_in_fills(
 ) -> None:
     monkeypatch.chdir(tmp_path)  # a long path takes more than a line of the table
     result.save("run")
-    stats, exported = fdp_log(result).stats, result.scenario.core.exported_bytes()
+    stats, exported = fdp_log(result).stats, result.scenario.exported_bytes()
     Path("log").write_text(log_of(*((of.host * 1000, of.media * 1000) for of in stats)))
     given = ["compare", "run", "log"]
     alone = CliRunner().invoke(app, given)

@@ -540,7 +540,7 @@ def test_a_workload_that_is_none_leaves_no_folder(tmp_path: Path) -> None:
 def test_channels_of_the_answer_are_told(trace: Path, store: Path) -> None:
     over = {"cache.size": "1MiB", "ftl.spare.share": "28%", "cooperation": ["none"]}
     found = coflash.size(trace, "waf_host<9", drive=DRIVE, over=over, out=store, seeds=1)
-    dies, channels = DRIVE.core.sizes()[0], DRIVE.to_dict()["flash"]["channels"]
+    dies, channels = DRIVE.sizes()[0], DRIVE.to_dict()["flash"]["channels"]
     assert f" exported, {dies} dies on {channels} channels of SLC flash" in found.sentences[2]
     assert found.sentences[2].endswith("a goal without times may take others.")
     with pytest.raises(CoflashError, match=r"^cache\.size: 17MiB is 4352 pages, more than "):

@@ -65,12 +65,18 @@ fn ended(py: Python<'_>, error: RunError, observer: PythonObserver) -> PyErr {
     }
 }
 
-#[pyclass(frozen, from_py_object, module = "coflash._core")]
+/// The base of Python's class of this name, which is made of it.
+#[pyclass(frozen, subclass, from_py_object, module = "coflash._core")]
 #[derive(Clone)]
 struct Scenario(coflash_scenario::Scenario);
 
 #[pymethods]
 impl Scenario {
+    #[new]
+    fn new(core: Self) -> Self {
+        core
+    }
+
     #[staticmethod]
     fn load(name_or_path: &str) -> PyResult<Self> {
         coflash_scenario::Scenario::load(name_or_path).map(Self).map_err(refused)
@@ -116,19 +122,23 @@ impl Scenario {
         (flash.dies(), ftl.logical_pages_per_die(flash), ftl.data_pages_per_block(flash))
     }
 
+    /// Return the whole scenario as TOML, with every default written out.
     fn to_toml(&self) -> String {
         self.0.to_toml()
     }
 
+    /// Return the whole scenario as nested dictionaries; sizes, times and shares are texts with a unit.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         object(py, &self.0.to_json())
     }
 
+    /// List settings that are allowed but probably not intended, one sentence for each.
     fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let described = coflash_sim::describe(&external::bound(py, &self.0)?, TRACES);
         external::take_failure().map_or_else(|| described.map_err(refused), Err)
     }
 
+    /// List the keys that are set and have no effect, given the others: a sentence for each reason.
     fn without_effect(&self) -> Vec<String> {
         self.0.without_effect()
     }
@@ -137,6 +147,7 @@ impl Scenario {
         u64::from(self.0.ftl.logical_pages(&self.0.flash)) * self.0.flash.page_size.count
     }
 
+    /// List what a run will suffer from, as far as that is known before, one sentence for each.
     fn cautions(&self) -> PyResult<Vec<String>> {
         self.0.check().map_err(refused)?;
         Ok(coflash_sim::cautions(&self.0))
@@ -146,31 +157,37 @@ impl Scenario {
         external::bound(py, &self.0).map(Self)
     }
 
+    /// The name of the scenario.
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
     }
 
+    /// The purpose of the scenario.
     #[getter]
     fn description(&self) -> &str {
         &self.0.description
     }
 
+    /// A digest of every key that influences results; equal for equal scenarios.
     #[getter]
     fn hash(&self) -> String {
         self.0.hash()
     }
 
+    /// A digest of every key that determines the device before the workload; see `Warm`.
     #[getter]
     fn warm_key(&self) -> String {
         coflash_sim::warm_key(&self.0)
     }
 
+    /// How time is replayed, in words.
     #[getter]
     fn replay(&self) -> String {
         self.0.replay_told(None)
     }
 
+    /// How requests are issued: at their times, or as soon as earlier ones are answered.
     #[getter]
     fn replay_mode(&self) -> &'static str {
         match self.0.replay_mode() {
@@ -188,11 +205,18 @@ impl Scenario {
     }
 }
 
-#[pyclass(frozen, module = "coflash._core")]
+/// The base of Python's class of this name, which is made of it.
+#[pyclass(frozen, subclass, from_py_object, module = "coflash._core")]
+#[derive(Clone)]
 struct Warm(coflash_sim::WarmDevice);
 
 #[pymethods]
 impl Warm {
+    #[new]
+    fn new(core: Self) -> Self {
+        core
+    }
+
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         py.detach(|| coflash_sim::WarmDevice::load(&path)).map(Self).map_err(refused)
@@ -202,11 +226,13 @@ impl Warm {
         py.detach(|| self.0.save(&path)).map_err(refused)
     }
 
+    /// The `warm_key` of the scenarios that it fits.
     #[getter]
     fn key(&self) -> String {
         self.0.key()
     }
 
+    /// The size of the device in memory; every run needs as much for its copy.
     #[getter]
     fn heap_bytes(&self) -> usize {
         self.0.heap_bytes()

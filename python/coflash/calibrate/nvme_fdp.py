@@ -221,7 +221,7 @@ def beside_log(result: Result, log: Log, capacity: int | None = None) -> Iterato
     Raises:
         CoflashError: One of them ends within a quarter of a fill.
     """
-    ours, fill = fdp_log(result), result.scenario.core.exported_bytes()
+    ours, fill = fdp_log(result), result.scenario.exported_bytes()
     fills = (fill, capacity or fill)
     steps = int(min(of.stats[-1].host / whole for of, whole in zip((ours, log), fills, strict=True)) / _STEP)
     if not steps:

@@ -180,7 +180,7 @@ def _log(folder: str, file: str, capacity: str | None) -> TextTable:
     from coflash.calibrate.nvme_fdp import beside_log, read_fdp_log, remarks_of  # its package is slow to import
 
     log, result = read_fdp_log(Path(file)), Result.load(folder)
-    least = result.scenario.core.exported_bytes()
+    least = result.scenario.exported_bytes()
     size, unit = number_in(capacity) or (0.0, "") if capacity else (least, "bytes")
     if unit != "bytes" or size < least:
         msg = f'--capacity: "{capacity}" was given; {least}B'

@@ -99,7 +99,6 @@ def simulate(
             check_file(Path(record), RECORD, read.local)
     if warm is not None and not isinstance(warm, Warm):
         warm = Warm.load(warm)
-    device = warm.core if warm else None
     tell = None if measured is None else lambda fields: measured(SoFar(fields))
     with ExitStack() as stack:
         scenario = read.by(scenario)
@@ -108,7 +107,7 @@ def simulate(
 
             progress = stack.enter_context(shown(scenario.name))
         kept = None if (to := checkpoint) is None else (to.file, to.replaces_another, to.seconds, to.tell)
-        given = scenario.core, progress or None, tell, device, (records[0], records[1]), kept
+        given = scenario, progress or None, tell, warm, (records[0], records[1]), kept
         core = awaited(read.local, lambda: _core.run(*given))
     return credited(Result.from_core(core), read.local, read.sources)
 
@@ -133,7 +132,7 @@ def fewest_programs(scenario: ScenarioLike, trace: Paths = (), progress: Progres
         KeyboardInterrupt: Control-C was pressed.
     """
     scenario = Scenario.of(scenario)
-    return FewestPrograms(_core.fewest_programs(_Read.of(scenario, trace).by(scenario).core, progress))
+    return FewestPrograms(_core.fewest_programs(_Read.of(scenario, trace).by(scenario), progress))
 
 
 class FewestPrograms(Record):

@@ -14,7 +14,7 @@ from coflash.scenario import Scenario, ScenarioLike
 
 
 @final
-class Warm:
+class Warm(_core.Warm):
     """A preconditioned device. Immutable: every run starts from a copy.
 
     It fits all scenarios with the same [`warm_key`][coflash.Scenario.warm_key]: the same flash, FTL, garbage
@@ -23,10 +23,7 @@ class Warm:
     a warm device.
     """
 
-    __slots__ = ("core",)
-
-    def __init__(self, core: _core.Warm) -> None:
-        self.core = core
+    __slots__ = ()
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Warm:
@@ -35,7 +32,7 @@ class Warm:
         Raises:
             CoflashError: The file is not a warm device, is damaged, or is of another revision of results.
         """
-        return cls(_core.Warm.load(path))
+        return cls(super().load(path))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the device to a file, whole or not at all.
@@ -44,17 +41,7 @@ class Warm:
             CoflashError: The file cannot be written, or is there and no warm device.
         """
         check_file(Path(path), WARM)
-        self.core.save(path)
-
-    @property
-    def key(self) -> str:
-        """The `warm_key` of the scenarios that it fits."""
-        return self.core.key
-
-    @property
-    def heap_bytes(self) -> int:
-        """The size of the device in memory; every run needs as much for its copy."""
-        return self.core.heap_bytes
+        super().save(path)
 
     def __repr__(self) -> str:
         return f"<Warm {self.key}>"
@@ -83,9 +70,9 @@ def warm(
         from coflash.runs.progress import shown  # needs rich
 
         with shown(scenario.name) as report:
-            device = Warm(_core.warm(scenario.core, report))
+            device = Warm(_core.warm(scenario, report))
     else:
-        device = Warm(_core.warm(scenario.core, progress or None))
+        device = Warm(_core.warm(scenario, progress or None))
     if path is not None:
         device.save(path)
     return device

@@ -303,7 +303,7 @@ def advise(
 def _check_room(question: Question) -> None:
     """Refuse a trace that has no room in what the device exports, even where the first requests alone have."""
     values, files = question.scenario.to_dict(), [one.local() for one in question.inputs]
-    workload, room = values["workload"], question.scenario.core.exported_bytes()
+    workload, room = values["workload"], question.scenario.exported_bytes()
     if not files or own_key(workload) or workload["remap"] == "modulo" or values.get(TIER):
         return
     about = info(files, workload["trace_options"], page=values["flash"]["page_size"], trims=True)
@@ -510,7 +510,7 @@ def left_of(scenario: Scenario, live: float, sole: float) -> float | None:
     from coflash import analytic  # needs numpy
 
     values = scenario.to_dict()
-    dies, block = scenario.core.sizes()[0], values["flash"]["pages_per_block"]
+    dies, block = scenario.sizes()[0], values["flash"]["pages_per_block"]
     planes = dies * values["flash"]["planes_per_die"]
     pools = {"plane": planes, "die": dies, "device": 1}[values["ftl"].get("pools", "plane")]
     unit = block * (planes if pools == 1 else 1)

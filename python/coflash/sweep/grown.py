@@ -60,7 +60,7 @@ class Grown:
         touched, more = show(touched_bytes, "bytes") + units, _ROOM * (1 + margin) / about.page_bytes
         if not capacity:
             return cls(about, touched, math.ceil(touched_bytes * more))
-        whole_drive, die = drive.core.sizes()[0], flash["planes_per_die"] * flash["pages_per_block"] * page_bytes(drive)
+        whole_drive, die = drive.sizes()[0], flash["planes_per_die"] * flash["pages_per_block"] * page_bytes(drive)
         dies = whole_drive if is_timed else max(1, min(whole_drive, touched_bytes // (die * BLOCKS_MIN)))
         copies = math.ceil(dies * die * BLOCKS_MIN / touched_bytes)
         room, (whole, unit) = math.ceil(touched_bytes * copies * more), parsed(capacity) or (0.0, "")
@@ -76,10 +76,10 @@ class Grown:
         """Return the part of a drive that the trace fills, which exports as much under any spare space."""
         if not self.how:
             return drive
-        (all_dies, *_), room = drive.core.sizes(), self.room * self.about.page_bytes
+        (all_dies, *_), room = drive.sizes(), self.room * self.about.page_bytes
         scale = Fraction(all_dies / (self.dies or all_dies) / self.times).limit_denominator(_FRACTION_MAX)
-        part = drive.core.scaled(f"{scale.numerator}/{scale.denominator}")
-        part = part.of_dies(self.dies) if self.dies else part
+        scaled = drive.scaled(scale, measured=False)
+        part = scaled.of_dies(self.dies) if self.dies else scaled
         fills = Scenario(part.exporting(math.ceil(room / page_bytes(drive) / part.sizes()[0])))
         cache, unit = parsed(drive.to_dict()["cache"]["size"]) or (0.0, "")
         # Blocks are whole, so they are somewhat more than that part; a cache is not.

@@ -144,7 +144,7 @@ class Point:
                 with suppress(CoflashError):
                     by_name = scenario.set([*(dict(assignment) | {key: name}).items()]).with_digests()
                     values[key] = name if by_name == given else text
-        times = given.core.exported_bytes() / changed.core.exported_bytes() if part else 1.0
+        times = given.exported_bytes() / changed.exported_bytes() if part else 1.0
         point = cls(values, times=times)
         first = int(leaves["seed"])
         chosen = range(first, first + seeds) if isinstance(seeds, int) else seeds

@@ -245,7 +245,7 @@ class _Sizer:
         more += say("part", of_part=flash_over_exported(part) - 1, of_drive=best.spare) if self.grown.how else ""
         is_named, blocks = self.base.name != DEVICE and not best.is_tier, part.to_dict()["flash"]["blocks_per_plane"]
         few = say("few blocks", blocks=blocks, least=BLOCKS_MIN) if is_named and blocks < BLOCKS_MIN else ""
-        drive = (self.grown.times, (f"{counted(self.base.core.sizes()[0], 'die')} on {channels}", more, few))
+        drive = (self.grown.times, (f"{counted(self.base.sizes()[0], 'die')} on {channels}", more, few))
         return Sizing(self.question.store.path, self.goals, how, best, tried, devices, *known, *drive).write()
 
     def _later(self, best: Sized) -> tuple[Sized, ...]:

@@ -343,7 +343,7 @@ def generate(
         CoflashError: There is no such workload, a setting is not allowed, or the file cannot be written.
     """
     if isinstance(workload, Scenario):
-        generated = _core.Generated.of(workload.with_(settings).core)
+        generated = _core.Generated.of(workload.with_(settings))
     else:
         generated = _core.Generated.named(named(os.fspath(workload)), settings_of(settings or {}))
     asked = generated.with_(requests, seed, space)
