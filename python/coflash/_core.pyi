@@ -6,7 +6,7 @@ from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import Self
+from typing_extensions import Self, disjoint_base
 
 __version__: str
 
@@ -56,6 +56,7 @@ class Candidates:
         """The number of data pages of a block."""
     def __len__(self) -> int: ...
 
+@disjoint_base
 class Scenario:
     def __new__(cls, core: Scenario) -> Self: ...
     @staticmethod
@@ -108,6 +109,7 @@ class Scenario:
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
+@disjoint_base
 class Warm:
     def __new__(cls, core: Warm) -> Self: ...
     @staticmethod
