@@ -54,7 +54,8 @@ def write_parquet(table: Any, file: Any, about: Mapping[str, str] = _NOTHING) ->
     from arro3 import io as tables
 
     reader = core.RecordBatchReader.from_arrow(table)
-    rising = [name for name in reader.schema.names if name in _RISING]
+    fields, is_whole = reader.schema, core.DataType.is_integer
+    rising = [name for name in fields.names if name in _RISING and is_whole(fields.field(name).type)]
     try:
         tables.write_parquet(
             reader,

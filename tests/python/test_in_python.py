@@ -152,6 +152,30 @@ def test_a_frame_that_is_no_trace_is_refused(changed: dict[str, Any], message: s
         coflash.run("demo", pd.DataFrame({name: values for name, values in rows.items() if values is not None}))
 
 
+def test_offsets_and_lengths_that_are_swapped_are_refused_before_the_work() -> None:
+    rows = range(300)
+    swapped = {"offset": [4096 << row % 3 for row in rows], "length": [(row + 1) << 15 for row in rows]}
+    frame = pd.DataFrame({"time_ns": list(rows), "op": [1] * 300, **swapped})
+    why = "offset has 3 values and length has 300, up to 9600KiB: they are in each other's place; the option columns= "
+    for use in (coflash.trace.info, lambda trace: coflash.run("demo", trace)):
+        with pytest.raises(CoflashError, match=why):
+            use(frame)
+    told = {"columns": "time:ns,op,size:bytes,offset:bytes"}
+    assert coflash.trace.info(frame, told).address_end == (300 << 15) + (4096 << 2), "the option that it names mends it"
+
+
+@pytest.mark.parametrize("times", [[1.5, 2.5], pd.to_datetime(["2020-01-01", "2020-01-02"])])
+def test_times_of_any_type_are_read(times: Any) -> None:
+    frame = pd.DataFrame({"time_ns": times, "op": ["R", "W"], "offset": [0, 4096], "length": [4096, 4096]})
+    assert coflash.trace.info(frame).requests == 2
+
+
+def test_a_time_that_is_missing_is_told_in_its_row() -> None:
+    frame = pd.DataFrame({"time_ns": [1, None], "op": ["R", "W"], "offset": [0, 4096], "length": [4096, 4096]})
+    with pytest.raises(CoflashError, match=":2: time: missing, expected a decimal number"):
+        coflash.trace.info(frame)
+
+
 def test_a_scenario_shows_what_it_sets() -> None:
     shown = Scenario.from_dict(DEVICE)._repr_html_()
     assert "<td>cache.size</td><td>256KiB</td>" in shown

@@ -4,9 +4,10 @@ use crate::Result;
 use crate::devices::Devices;
 use crate::record::{Clock, Conventions, FieldError, FieldNames, Parsed, Record};
 use crate::window::{HeldRecord, Window};
-use coflash_base::{Duration, Time};
+use coflash_base::{Bytes, Duration, Time};
 use coflash_workload::recorded::{OnError, TraceOptions};
 use coflash_workload::{BATCH_REQUESTS, Op, Request, WorkloadError};
+use std::collections::BTreeSet;
 
 /// The requests of which a mean is judged, at least.
 const REQUESTS_JUDGED: usize = 100;
@@ -107,9 +108,9 @@ pub(crate) struct Reader<R> {
     may_end: bool,
     /// Whether a user says which column is what, and may be wrong.
     has_columns: bool,
-    /// The requests of a batch of which the mean is judged: all if `has_columns`; else those of the first batch.
-    judged_max: usize,
-    /// What is odd in that mean.
+    /// Whether the first batch, of which more is judged, was read.
+    has_begun: bool,
+    /// What is odd in the mean of its sizes.
     odd: Option<String>,
 }
 
@@ -154,7 +155,7 @@ impl<R: Records> Reader<R> {
             cut: None,
             may_end: in_sequence.is_none(),
             has_columns: options.columns.is_some(),
-            judged_max: usize::MAX,
+            has_begun: false,
             odd: None,
         }
     }
@@ -299,11 +300,13 @@ impl<R: Records> RequestReader for Reader<R> {
                 Err(error) => self.malformed(line, error)?,
             }
         }
-        let judged = batch.iter().take(self.judged_max).filter(|request| request.op != Op::Trim);
-        let sizes = judged.map(|request| u128::from(request.length));
-        let mean_mib = (sizes.sum::<u128>() / batch.len().max(REQUESTS_JUDGED) as u128) >> 20;
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
+        if let Some(swapped) = is_first.then(|| swapped(batch, &self.fields)).flatten() {
+            return Err(WorkloadError::trace(&self.file, swapped));
+        }
+        let mean_mib = mean_bytes(batch) >> 20;
         // No trace here has a larger mean.
-        if mean_mib > 64 {
+        if mean_mib > 64 && (is_first || self.has_columns) {
             let FieldNames { offset, length, .. } = self.fields;
             let problem = format!(
                 "requests have {mean_mib} MiB on average: {offset} and {length} may be in each other's place"
@@ -313,7 +316,6 @@ impl<R: Records> RequestReader for Reader<R> {
             }
             self.odd = Some(problem);
         }
-        self.judged_max = if self.has_columns { usize::MAX } else { 0 };
         self.may_end |= !batch.is_empty();
         if !self.may_end {
             let said: Vec<_> = self.records.remarks().into_iter().chain(self.own_remarks()).collect();
@@ -329,6 +331,31 @@ impl<R: Records> RequestReader for Reader<R> {
         remarks.extend(self.own_remarks());
         remarks
     }
+}
+
+/// The mean size of reads, writes and flushes; of few requests less.
+fn mean_bytes(requests: &[Request]) -> u64 {
+    let sizes =
+        requests.iter().filter(|request| request.op != Op::Trim).map(|request| u128::from(request.length));
+    (sizes.sum::<u128>() / requests.len().max(REQUESTS_JUDGED) as u128) as u64
+}
+
+/// The problem of requests whose offsets are a few sizes, and whose sizes are many offsets: each begins before the mean of their sizes.
+fn swapped(requests: &[Request], &FieldNames { offset, length, .. }: &FieldNames) -> Option<String> {
+    let ranged = requests.iter().filter(|request| matches!(request.op, Op::Read | Op::Write));
+    let distinct = |value: fn(&Request) -> u64| ranged.clone().map(value).collect::<BTreeSet<_>>();
+    let (offsets, lengths) = (distinct(|request| request.offset), distinct(|request| request.length));
+    let is_swapped = lengths.len() >= REQUESTS_JUDGED.max(16 * offsets.len())
+        && offsets.iter().all(|offset| (1..mean_bytes(requests)).contains(offset));
+    let most = Bytes { count: lengths.last().copied().unwrap_or(0) };
+    is_swapped.then(|| {
+        format!(
+            "{offset} has {} values and {length} has {}, up to {most}: they are in each other's place; the option columns= says which \
+             is which, as in columns=time:ns,op,size:bytes,offset:bytes",
+            offsets.len(),
+            lengths.len()
+        )
+    })
 }
 
 /// A remark on some requests or records, unless there are none.

@@ -102,7 +102,27 @@ fn a_size_in_the_place_of_an_offset_is_refused_by_the_header_or_by_its_mean() {
     assert!(said.contains(":1: size: \"offset\" is not its name in a header (header_lines=1"), "{said}");
     for (text, header_lines) in [(&rows, 0), (&headed, 1)] {
         let said = parse(text, &TraceOptions { header_lines, ..swapped.clone() }).unwrap_err();
-        assert!(said.contains("400 MiB on average: offset and size may be in each other's place"), "{said}");
+        assert!(
+            said.contains("offset has 1 values and size has 199, up to 796MiB: they are in each other's"),
+            "{said}"
+        );
+        assert!(said.contains("the option columns= says which is which"), "{said}");
+    }
+    let large: String = (0..200_u64).map(|at| format!("{at},W,{},{}\n", at << 29, 400_u64 << 20)).collect();
+    let said = parse(&large, &right).unwrap_err();
+    assert!(said.contains("400 MiB on average: offset and size may be in each other's place"), "{said}");
+    // Also in a small volume, and in a format that names its columns; where a request begins at 0, it is none of them.
+    let msr = |offset: u64| -> String {
+        let row = |at: u64| format!("{at},h,0,Write,{},{},9\n", offset << (at % 3), (at % 150 + 1) << 13);
+        (0..300).map(row).collect()
+    };
+    let said = parse(&msr(4096), &named("msr")).unwrap_err();
+    assert!(
+        said.contains("Offset has 3 values and Size has 150, up to 1200KiB: they are in each other's"),
+        "{said}"
+    );
+    for honest in [0, 1 << 20] {
+        assert_eq!(parse(&msr(honest), &named("msr")).map(|requests| requests.len()), Ok(300));
     }
     // A format that names its columns may be right: its trace is read, and said to be odd.
     let log: String = (0..200).map(|at| format!("{at},h,0,Write,4096,{},9\n", 400_u64 << 20)).collect();
