@@ -124,8 +124,7 @@ def size(
     if not about.footprint_pages or not about.write.requests:
         raise CoflashError(say("writes nothing"))
     if not about.read.requests and (unread := [one.text for one in bounds if one.measure.path.startswith(_OF_READS)]):
-        writes = unread[0].replace("response.read", "response.write")
-        raise CoflashError(say("reads nothing", goal=unread[0], writes=writes))
+        raise CoflashError(say("reads nothing", goal=unread[0], writes=unread[0].replace("read", "write")))
     timed = any(one.measure.path not in _UNTIMED for one in bounds)
     grown = Grown.of(about, margin, capacity, scenario, is_timed=timed)
     if question.console and grown.how:
@@ -245,11 +244,8 @@ class _Sizer:
         doubts = [Doubt.of(self.base, *of, is_part=self.grown.times > 1) for of in each]
         known = (later, doubts, self._inside(best, doubts), steps, ends, variants, explained, self.prices)
         channels = counted(self.base.to_dict()["flash"]["channels"], "channel")
-        more = (
-            say("keep up", spare=self.spares[-1])
-            if self.base.name == DEVICE and self.base.replay_mode == "open"
-            else ""
-        )
+        keeps_up = self.base.name == DEVICE and self.base.replay_mode == "open"
+        more = say("keep up", spare=self.spares[-1]) if keeps_up else ""
         part = best.runs[0].scenario
         more += say("part", of_part=flash_over_exported(part) - 1, of_drive=best.spare) if self.grown.how else ""
         is_named, blocks = self.base.name != DEVICE and not best.is_tier, part.to_dict()["flash"]["blocks_per_plane"]
@@ -299,8 +295,8 @@ class _Sizer:
 
         def problem(keys: Mapping[str, str]) -> str:
             places = [((SPARE, self.spares[column]), *rest) for rest in self.rests for column in self.columns]
-            points = (self.question.point((*keys.items(), (self.cache, self.plain), *rest)) for rest in places)
-            reasons = [*map(self._refused, points)]
+            given = ((*keys.items(), (self.cache, self.plain), *rest) for rest in places)
+            reasons = [self._refused(self.question.point(one)) for one in given]
             return "" if "" in reasons else reasons[-1]
 
         if not (reason := problem({})):
@@ -386,9 +382,8 @@ class _Sizer:
 
         Returns the search under the one that does at the least cost, if one does, and the others that may yet.
         """
-        met = [one for one in self.tried.values() if one.is_met]
-        spare = min(met, key=lambda one: one.cost).spare if met else self.spares[self.columns[-1]]
-        column = self.spares.index(spare)
+        met = ((one.cost, self.spares.index(one.spare)) for one in self.tried.values() if one.is_met)
+        _, column = min(met, default=(0.0, self.columns[-1]))
         columns = (column, *(one for one in reversed(self.columns) if one < column))
         cost, floor = search.best * (1 - _CHEAPER), min(search.cost((0, at)) for at in self.columns)
         enough: Pair | None = None

@@ -143,24 +143,23 @@ class Sizing(Kept):
         return not any(0 < one < math.inf for one in self.answer.excess)
 
     @property
-    def is_judged(self) -> bool:
-        """Whether some run has a number for each goal, or the answer breaks another one."""
-        return self.answer.is_met or not self.is_met
+    def is_sure(self) -> bool:
+        """Whether runs have numbers and tell something, more rounds change nothing, and no interval is over a bound."""
+        return self.is_met == self.answer.is_met and not (self.longer or self.nothing or any(self._near))
 
     @property
-    def is_sure(self) -> bool:
-        """Whether runs tell something, more rounds change nothing, and no interval reaches over a bound."""
-        return self.is_judged and not (self.longer or self.nothing or any(self._near))
+    def _verdict(self) -> str:
+        """The name of the sentence that says whether the answer meets the goals."""
+        met = "on the edge" if any(self._near) else "sized"
+        return met if self.answer.is_met else "not judged" if self.is_met else "not sized"
 
     @property
     def headline(self) -> str:
         """The device, its price, and how sure it is."""
-        near = [goal.text for goal, is_near in zip(self.goals, self._near, strict=True) if is_near]
-        sure = "is sure" if self.is_sure else "is not sure" if self.longer or self.nothing else "is on the edge"
-        how = (sure if self.answer.is_met else "is nearest") if self.is_judged else "is not judged"
+        near = " and ".join(goal.text for goal, is_near in zip(self.goals, self._near, strict=True) if is_near)
+        is_unsure = self.answer.is_met and (self.longer or self.nothing)
         device = f"{str(self.answer)[:1].upper()}{str(self.answer)[1:]} ({priced(self.answer.cost)})"
-        goals = " and ".join(near or [goal.text for goal in self.goals])
-        return say(how, device=device, goals=goals)
+        return say(f"in short: {'unsure' if is_unsure else self._verdict}", device=device, goals=near)
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -204,9 +203,8 @@ class Sizing(Kept):
     @property
     def sentences(self) -> tuple[str, str, str, str]:
         """The answer, what binds and why, what the answer rests on, and what the numbers do not tell."""
-        met = "on the edge" if any(self._near) else "sized"
         answer = say(
-            met if self.answer.is_met else "not sized" if self.is_judged else "not judged",
+            self._verdict,
             device=f"{self.answer} ({priced(self.answer.cost)})",
             tried=self.tried,
             goals=" and ".join(goal.text for goal in self.goals),
@@ -313,17 +311,14 @@ class Sizing(Kept):
         """Say what a neighbour costs, and which goals it breaks."""
         by, cache = one.cost - self.answer.cost, cache_text(one.place[0])
         size = cache if name.endswith("cache") else f"{cache} cache, {one.spare}" if "with" in name else one.spare
-        broken = self._broken(one)
-        judged = [(goal, one.bounded[self.goals.index(goal)].mean) for goal in broken or [self.goals[place]]]
-        values = " and ".join(
-            (say("breaks", goal=goal.text) if broken else say("gives"))
-            + show(value, goal.measure.unit, bound if goal.measure.unit == "ns" else None).replace(
-                "–", say("no wear" if goal.measure.path.startswith("endurance.") else "not known")
-            )
-            for goal, value in judged
-        )
+        broken, values = self._broken(one), []
+        for goal in broken or [self.goals[place]]:
+            value, unit, path = one.number(self.goals.index(goal)), goal.measure.unit, goal.measure.path
+            none = say("no wear" if path.startswith("endurance.") else "not known")
+            shown = none if math.isnan(value) else show(value, unit, bound if unit == "ns" else None)
+            values.append((say("breaks", goal=goal.text) if broken else say("gives")) + shown)
         price = f"{priced(abs(by))} {'more' if by >= 0 else 'less'}"
-        return say("step", step=name, size=size, value=values, price=price)
+        return say("step", step=name, size=size, value=" and ".join(values), price=price)
 
     @property
     def _explained(self) -> Measure:
