@@ -134,6 +134,7 @@ def test_a_goal_out_of_reach_ends_in_the_nearest_device_and_status_1(
     assert (out / "why.pdf").is_file() and (out / "report.html").is_file()
     assert json.loads((out / sized.Sizing.DOCUMENT).read_text("utf-8"))["met"] is False
     assert '"target":"cdm"' in (out / "report.html").read_text("utf-8"), "the report begins with the answer's scheme"
+    assert done.stdout.splitlines()[0].endswith(": the nearest to the goals, which no device tried meets.")
     assert "+0 ns" not in done.stdout and "growing queue" not in done.stdout
     monkeypatch.setattr(sized, "_BEHIND", -1.0)
     monkeypatch.setattr(why, "_NOTHING", -1.0)
@@ -305,6 +306,8 @@ def test_an_answer_that_another_round_of_the_trace_changes_is_not_sure_and_the_c
     over = {"cache.size": "4MiB", "ftl.spare.share": "28%", "cooperation": ["none"]}
     asked: dict[str, Any] = {"drive": DRIVE, "over": over, "seeds": 1}
     sure = coflash.size(trace, "waf_host<9", **asked, out=tmp_path / "sure")
+    assert sure.headline == f"{sure.answer} ({sized.priced(sure.answer.cost)}): sure."
+    assert sure.asked == (sure.headline, *sure.how)
     assert not sure.longer and sure.document()["sure"] and sure.sentences[0].startswith("4 MiB cache")
     # The interval has what the same device does over four rounds.
     number, (first, later) = sure.answer.bounded[0], (one.bounded[0].mean for one in sure.later)
@@ -374,7 +377,7 @@ def test_an_answer_without_a_cache_has_no_order_of_eviction_and_one_near_its_bou
     number = found.answer.bounded[0].mean or 0.0
     near = coflash.size(trace, f"waf_host<{1.0001 * number:.5f}", drive=DRIVE, over=over, out=store, seeds=1)
     if "its interval reaches over the bound" in near.sentences[0]:
-        assert not near.document()["sure"]
+        assert not near.document()["sure"] and ": on the edge of waf_host<" in near.headline
     assert "over 1 seeds" not in near.sentences[0]
 
 
@@ -427,6 +430,7 @@ def test_a_device_whose_caches_take_every_write_meets_a_goal_of_wear_and_the_ans
     assert "; life at this rate has no end: no page of flash was written" in first and "set aside" not in first
     assert "gives no wear" not in second and " – " not in first + second
     assert not found.document()["sure"] and not found.longer and found.inside is None
+    assert found.headline.endswith("): no sure answer.")
     assert "breaks waf_host<0.2: " in second and " and breaks endurance.life_years>5: " in second
     assert "against each other" not in second, "one step breaks both goals"
     assert found.subject.search is not None and found.draw("pdf").startswith(b"%PDF")
@@ -439,13 +443,19 @@ def test_a_number_that_no_run_has_sets_devices_aside_and_the_cheapest_of_equals_
     rows = "".join(f"{at * 1_000_000},write,{at * 37 % 4096 * 4096},4096\n" for at in range(3000))
     file.write_text(f"ns,op,offset,size\n{rows}", "utf-8")
     over = {"cache.size": "1MiB,2MiB", "ftl.spare.share": "28%,40%", "cooperation": ["none"]}
-    found = coflash.size(file, "response.read.p99<1ms", drive=DRIVE, over=over, out=tmp_path / "out", seeds=1)
+    asked: dict[str, Any] = {"drive": DRIVE, "over": over, "out": tmp_path / "out", "seeds": 1}
+    with pytest.raises(CoflashError, match=r"^size: response\.read\.p99<1ms .* such as response\.write\.p99<1ms$"):
+        coflash.size(file, "response.read.p99<1ms", **asked)
+    found = coflash.size(file, "hybrid.read_hit_ratio>90%", **asked)
     first = found.sentences[0]
+    assert first.startswith("No sure answer: no device of 4 devices tried") and "no wear" not in found.sentences[1]
+    assert found.is_met and not found.is_sure and not found.document()["met"], "the exit status is 3"
+    assert found.headline.endswith(": no sure answer, since a goal cannot be judged.")
     assert (
         "has no number in any run, so that it cannot be judged; 4 set aside, of which no run has a number for " in first
     )
     assert "; 4 break the goals equally, and this is the cheapest of them" in first
-    assert str(found.answer).startswith("1 MiB cache, 28%") and not found.is_met
+    assert str(found.answer).startswith("1 MiB cache, 28%") and not found.answer.is_met
     assert "inf" not in first
 
 
@@ -475,6 +485,7 @@ def test_of_schemes_that_do_on_a_cheaper_device_the_one_that_does_at_the_least_c
     assert unworn.rank > free.answer.rank, "a device whose caches take every write tells nothing"
     bounded = coflash.size(trace, ["waf_host<2", "cache.size<3MiB"], drive=DRIVE, over=over, out=store, seeds=1)
     assert bounded.answer.place == free.answer.place, "a bound lowers no cost"
+    assert "; cache.size 80 KiB, " in f"; {bounded._judged(1)}" and "over" not in bounded._judged(1), "a key is given"
     assert "that may be up to " in free.how[-1] or "untried" not in free.sentences[0]
 
 

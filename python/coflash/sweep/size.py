@@ -57,6 +57,8 @@ _PERIODS, _PERIOD = 16, 256
 """The periods of such a cache in a trace, and the least requests of one."""
 _OF_A_PART = (LIFE, MEASURES["endurance.tbw_bytes"])
 """The measures of the part of a drive that runs, where those of the drive are larger."""
+_OF_READS = "response_ns.read."
+"""How the measures begin that a trace without reads has no numbers of."""
 _UNTIMED = {COST, WAF_HOST.path, "waf_ftl", "cache.hit_ratio", "endurance.drive_writes_per_day"}
 """The measures of which some dies tell as much as all."""
 _SHADOWS = ("ggc", "separation", "delay", "zgc", "hgc", "dgc", "sgc")
@@ -121,6 +123,8 @@ def size(
     about = info(trace, kept, page=given["ftl"].get("indirection_unit") or "4KiB")
     if not about.footprint_pages or not about.write.requests:
         raise CoflashError(say("writes nothing"))
+    if not about.read.requests and (unread := [one.text for one in bounds if one.measure.path.startswith(_OF_READS)]):
+        raise CoflashError(say("reads nothing", goal=unread[0], writes=unread[0].replace("read", "write")))
     timed = any(one.measure.path not in _UNTIMED for one in bounds)
     grown = Grown.of(about, margin, capacity, scenario, is_timed=timed)
     if question.console and grown.how:
@@ -240,7 +244,8 @@ class _Sizer:
         doubts = [Doubt.of(self.base, *of, is_part=self.grown.times > 1) for of in each]
         known = (later, doubts, self._inside(best, doubts), steps, ends, variants, explained, self.prices)
         channels = counted(self.base.to_dict()["flash"]["channels"], "channel")
-        more = say("keep up") if self.base.name == DEVICE and self.base.replay_mode == "open" else ""
+        keeps_up = self.base.name == DEVICE and self.base.replay_mode == "open"
+        more = say("keep up", spare=self.spares[-1]) if keeps_up else ""
         part = best.runs[0].scenario
         more += say("part", of_part=flash_over_exported(part) - 1, of_drive=best.spare) if self.grown.how else ""
         is_named, blocks = self.base.name != DEVICE and not best.is_tier, part.to_dict()["flash"]["blocks_per_plane"]
@@ -290,8 +295,8 @@ class _Sizer:
 
         def problem(keys: Mapping[str, str]) -> str:
             places = [((SPARE, self.spares[column]), *rest) for rest in self.rests for column in self.columns]
-            points = (self.question.point((*keys.items(), (self.cache, self.plain), *rest)) for rest in places)
-            reasons = [point.refused or refusal(point.jobs[0].scenario, ()) for point in points]
+            given = ((*keys.items(), (self.cache, self.plain), *rest) for rest in places)
+            reasons = [self._refused(self.question.point(one)) for one in given]
             return "" if "" in reasons else reasons[-1]
 
         if not (reason := problem({})):
@@ -329,7 +334,8 @@ class _Sizer:
             self._change({"replay.mode": "open", "replay.queue_depth": None, "flash.channels": factor * channels})
             (ran,) = self._ran([(self.plain, ((SPARE, self.spares[-1]), *self.rests[-1]))])
             if ran is not None and ran.runs[0].metrics.simulated_ns <= _LATE * span_ns * repeat * replay["time_scale"]:
-                return say("at times", more=say("channels", channels=factor * channels) if factor > 1 else "")
+                more = say("channels", channels=factor * channels, spare=self.spares[-1]) if factor > 1 else ""
+                return say("at times", more=more)
         self.question = begin
         self._change({"replay.mode": "closed", "replay.time_scale": 1})
         reason = say("too slow" if span_ns else "timeless" if self.grown.dies else "no times")
@@ -376,9 +382,8 @@ class _Sizer:
 
         Returns the search under the one that does at the least cost, if one does, and the others that may yet.
         """
-        met = [one for one in self.tried.values() if one.is_met]
-        spare = min(met, key=lambda one: one.cost).spare if met else self.spares[self.columns[-1]]
-        column = self.spares.index(spare)
+        met = ((one.cost, self.spares.index(one.spare)) for one in self.tried.values() if one.is_met)
+        _, column = min(met, default=(0.0, self.columns[-1]))
         columns = (column, *(one for one in reversed(self.columns) if one < column))
         cost, floor = search.best * (1 - _CHEAPER), min(search.cost((0, at)) for at in self.columns)
         enough: Pair | None = None
@@ -440,7 +445,11 @@ class _Sizer:
         given = [
             one.settings for one in named if not one.settings[1:] or self.base.set([*one.settings[1:]]) != self.base
         ]
-        return [choice for choice in given if not self._point(self.sizes[-1], choice).refused]
+        return [choice for choice in given if not self._refused(self._point(self.sizes[-1], choice))]
+
+    def _refused(self, point: Point) -> str:
+        """Return why a device cannot be made, or why its run would end at once; empty if it can."""
+        return point.refused or refusal(point.jobs[0].scenario, ())
 
     def _confirmed(self) -> Sized:
         """Return the cheapest device that meets the goals with all seeds; without one the nearest to them."""
@@ -478,6 +487,10 @@ class _Sizer:
                 places[f"{name} cache"] = (self.sizes[at + by * far], best.place[1])
             if 0 <= share + by * stride < len(self.spares):
                 places[f"{name} spare space"] = (cache, ((SPARE, self.spares[share + by * stride]), *others))
+        none = (0, share + stride)
+        has_other = cache != "0B" == self.sizes[0] and none[1] < len(self.spares)
+        if has_other and self._priced(tuple(others), none) < best.cost:
+            places["less cache with more spare space"] = self._place(none, tuple(others))
         less = {name: place for name, place in places.items() if name.startswith("less") or not best.is_met}
         better = [one for one in self._named(less).values() if one.is_met and (one.cost < best.cost or not best.is_met)]
         if better:

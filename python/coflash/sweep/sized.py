@@ -139,18 +139,32 @@ class Sizing(Kept):
 
     @property
     def is_met(self) -> bool:
-        """Whether the answer meets all goals."""
-        return self.answer.is_met
+        """Whether the answer breaks no goal, as far as runs have numbers for them."""
+        return not any(0 < one < math.inf for one in self.answer.excess)
 
     @property
     def is_sure(self) -> bool:
-        """Whether runs tell something, more rounds change nothing, and no interval reaches over a bound."""
-        return not self.longer and not self.nothing and not any(self._near)
+        """Whether runs have numbers and tell something, more rounds change nothing, and no interval is over a bound."""
+        return self.is_met == self.answer.is_met and not (self.longer or self.nothing or any(self._near))
+
+    @property
+    def _verdict(self) -> str:
+        """The name of the sentence that says whether the answer meets the goals."""
+        met = "on the edge" if any(self._near) else "sized"
+        return met if self.answer.is_met else "not judged" if self.is_met else "not sized"
+
+    @property
+    def headline(self) -> str:
+        """The device, its price, and how sure it is."""
+        near = " and ".join(goal.text for goal, is_near in zip(self.goals, self._near, strict=True) if is_near)
+        is_unsure = self.answer.is_met and (self.longer or self.nothing)
+        device = f"{str(self.answer)[:1].upper()}{str(self.answer)[1:]} ({priced(self.answer.cost)})"
+        return say(f"in short: {'unsure' if is_unsure else self._verdict}", device=device, goals=near)
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """How the answer was found."""
-        return self.how
+        """The answer in a line, and how it was found."""
+        return self.headline, *self.how
 
     @property
     def binding(self) -> Condition | None:
@@ -190,7 +204,7 @@ class Sizing(Kept):
     def sentences(self) -> tuple[str, str, str, str]:
         """The answer, what binds and why, what the answer rests on, and what the numbers do not tell."""
         answer = say(
-            "not sized" if not self.answer.is_met else "on the edge" if any(self._near) else "sized",
+            self._verdict,
             device=f"{self.answer} ({priced(self.answer.cost)})",
             tried=self.tried,
             goals=" and ".join(goal.text for goal in self.goals),
@@ -283,7 +297,7 @@ class Sizing(Kept):
                 parts.append(say("end of spare", end=end, spare=self.answer.spare, key=SPARE, values=values))
         reasons = [self._reason(why, bound) for why in self.whys[self._explained.path]]
         if (cache := self._cache_of_schemes) and self.answer.place[0] == "0B" and reasons:
-            reasons[0] = say("with a cache", cache=cache, reason=reasons[0])
+            reasons[:1] = [say("with a cache", cache=cache, reason=reasons[0])] if "changes" in reasons[0] else []
         metrics, unit = self.answer.runs[0].metrics, parsed(self.scenario.to_dict()["ftl"].get("indirection_unit"))
         if unit and self.answer.place[0] == "0B" and metrics.host_writes_pages:
             by = metrics.ftl_writes_pages / metrics.host_writes_pages
@@ -295,16 +309,16 @@ class Sizing(Kept):
 
     def _step(self, name: str, one: Sized, place: int, bound: float) -> str:
         """Say what a neighbour costs, and which goals it breaks."""
-        by, size = one.cost - self.answer.cost, cache_text(one.place[0]) if name.endswith("cache") else one.spare
-        broken = self._broken(one)
-        judged = [(goal, one.bounded[self.goals.index(goal)].mean) for goal in broken or [self.goals[place]]]
-        values = " and ".join(
-            (say("breaks", goal=goal.text) if broken else say("gives"))
-            + show(value, goal.measure.unit, bound if goal.measure.unit == "ns" else None).replace("–", say("no wear"))
-            for goal, value in judged
-        )
+        by, cache = one.cost - self.answer.cost, cache_text(one.place[0])
+        size = cache if name.endswith("cache") else f"{cache} cache, {one.spare}" if "with" in name else one.spare
+        broken, values = self._broken(one), []
+        for goal in broken or [self.goals[place]]:
+            value, unit, path = one.number(self.goals.index(goal)), goal.measure.unit, goal.measure.path
+            none = say("no wear" if path.startswith("endurance.") else "not known")
+            shown = none if math.isnan(value) else show(value, unit, bound if unit == "ns" else None)
+            values.append((say("breaks", goal=goal.text) if broken else say("gives")) + shown)
         price = f"{priced(abs(by))} {'more' if by >= 0 else 'less'}"
-        return say("step", step=name, size=size, value=values, price=price)
+        return say("step", step=name, size=size, value=" and ".join(values), price=price)
 
     @property
     def _explained(self) -> Measure:
