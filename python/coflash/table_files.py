@@ -54,7 +54,10 @@ def write_parquet(table: Any, file: Any, about: Mapping[str, str] = _NOTHING) ->
     from arro3 import io as tables
 
     reader = core.RecordBatchReader.from_arrow(table)
-    rising = [name for name in reader.schema.names if name in _RISING]
+    # Differences are kept of whole numbers alone; the writer panics on others.
+    rising = [
+        name for name in _RISING if name in reader.schema.names and _is("integer", reader.schema.field(name).type)
+    ]
     try:
         tables.write_parquet(
             reader,
