@@ -21,6 +21,7 @@ SCALES: Mapping[Unit, tuple[Scale, ...]] = {
 }
 """The units in which times, sizes, rates and energies are shown, the largest first."""
 
+_NAMED = 3
 _OF_SEVERAL = {"is": "are", "was": "were", "has": "have"}
 """The verbs of several that are not those of one without an s."""
 PPB = 10**9
@@ -30,6 +31,12 @@ PPB = 10**9
 def counted(count: int, noun: str) -> str:
     """Say how many there are: 1 volume, 3,000 volumes."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def some(names: Sequence[str], between: str = ", ") -> str:
+    """Name the first few of many, and say how many more there are."""
+    more = f"{between}and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return between.join(names[:_NAMED]) + more
 
 
 def agreed(count: int, verb: str) -> str:

@@ -54,8 +54,9 @@ def write_parquet(table: Any, file: Any, about: Mapping[str, str] = _NOTHING) ->
     from arro3 import io as tables
 
     reader = core.RecordBatchReader.from_arrow(table)
-    fields, is_whole = reader.schema, core.DataType.is_integer
-    rising = [name for name in fields.names if name in _RISING and is_whole(fields.field(name).type)]
+    # Differences are kept of whole numbers alone; the writer panics on others.
+    fields = reader.schema
+    rising = [name for name in _RISING if name in fields.names and _is("integer", fields.field(name).type)]
     try:
         tables.write_parquet(
             reader,

@@ -98,18 +98,22 @@ def test_several_files_are_one_trace_and_any_number_of_threads_writes_the_same(t
     assert {".requests"}.isdisjoint(one)
 
 
-def test_a_split_that_is_there_is_taken_and_another_one_replaces_it(trace: str, tmp_path: Path) -> None:
-    place = tmp_path / "parts"
-    parts = volumes.split(trace, place)
-    before = (place / "volumes.json").stat().st_mtime_ns
-    assert volumes.split(trace, place) == parts
-    assert (place / "volumes.json").stat().st_mtime_ns == before
-    other = tmp_path / "other.csv"
+def test_a_split_that_is_there_is_taken_and_that_of_another_trace_is_kept(tmp_path: Path) -> None:
+    place, mine, other = tmp_path / "parts", tmp_path / "mine.csv", tmp_path / "other.csv"
+    mine.write_text("\n".join(lines()) + "\n")
     other.write_text("\n".join(lines(100, seed=2)) + "\n")
-    assert sum(one.requests for one in volumes.split(str(other), place)) == 100
+    parts = volumes.split(str(mine), place)
+    before = (place / "volumes.json").stat().st_mtime_ns
+    assert volumes.split(str(mine), place) == parts
+    with pytest.raises(CoflashError, match=f"it has the volumes of {mine}, which would be lost, .* of {other}: give"):
+        volumes.split(str(other), place)
+    assert (place / "volumes.json").stat().st_mtime_ns == before
+    mine.write_text(other.read_text())  # a trace that was corrected replaces its own volumes
+    assert sum(one.requests for one in volumes.split(str(mine), place)) == 100
+    mine.write_text("\n".join(lines(50, seed=3)) + "\n")
     (place / "mine.txt").write_text("mine")
     with pytest.raises(CoflashError, match=r"mine\.txt"):
-        volumes.split(trace, place)
+        volumes.split(str(mine), place)
 
 
 def test_a_split_that_was_damaged_is_made_anew_and_foreign_documents_are_refused(trace: str, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,10 @@ def test_a_frame_has_placement_hints(
     [
         ({"op": ["reed"]}, 'did you mean "read"'),
         ({"op": [9]}, "9"),
+        ({"time_ns": [None]}, "time: missing"),
+        ({"time_ns": [True]}, '"True" is not a decimal number'),
+        ({"time_ns": [[1]]}, "is not a decimal number"),
+        ({"offset": [None]}, "offset: missing"),
         ({"offset": [0.5]}, ':1: offset: "0.5" is not a whole number'),
         ({"time_ns": [-1]}, '"-1"'),
         ({"placement": [255]}, "placement: 255 is not a placement identifier .0 to 254"),
@@ -146,7 +151,10 @@ def test_a_frame_has_placement_hints(
         ({"offset": None}, "its columns .time_ns, op, length. are not columns time_ns, op, offset, length"),
     ],
 )
-def test_a_frame_that_is_no_trace_is_refused(changed: dict[str, Any], message: str) -> None:
+def test_a_frame_that_is_no_trace_is_refused(
+    changed: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COFLASH_TRACES", str(tmp_path))
     rows = {"time_ns": [0], "op": ["read"], "offset": [0], "length": [4096]} | changed
     with pytest.raises(CoflashError, match=message):
         coflash.run("demo", pd.DataFrame({name: values for name, values in rows.items() if values is not None}))
@@ -164,10 +172,11 @@ def test_offsets_and_lengths_that_are_swapped_are_refused_before_the_work() -> N
     assert coflash.trace.info(frame, told).address_end == (300 << 15) + (4096 << 2), "the option that it names mends it"
 
 
-@pytest.mark.parametrize("times", [[1.5, 2.5], pd.to_datetime(["2020-01-01", "2020-01-02"])])
-def test_times_of_any_type_are_read(times: Any) -> None:
-    frame = pd.DataFrame({"time_ns": times, "op": ["R", "W"], "offset": [0, 4096], "length": [4096, 4096]})
-    assert coflash.trace.info(frame).requests == 2
+@pytest.mark.parametrize("times", [[1.5, 2.5], ["1", "2"], [datetime(2020, 1, 1)] * 2, [date(2020, 1, 1)] * 2])
+def test_times_of_any_type_are_read(times: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COFLASH_TRACES", str(tmp_path))
+    rows = {"time_ns": times, "op": ["R", "W"], "offset": [0, 4096], "length": [4096, 4096]}
+    assert coflash.trace.info(pl.DataFrame(rows)).requests == 2
 
 
 def test_a_time_that_is_missing_is_told_in_its_row() -> None:

@@ -216,8 +216,8 @@ def test_many_traces_have_a_row_each_and_those_that_are_known_are_not_read_again
     trace.generate("zipf", folder / "one.parquet", requests=2000, space="16MiB")
     (folder / "empty.csv").write_text("")
     ran = CliRunner().invoke(app, ["trace", "survey", str(table), str(folder)])
-    assert (ran.exit_code, ran.stdout) == (1, f"{table}: 2 traces\n"), ran.output
-    assert f"cannot be read, see the column error of {table}: {folder / 'empty.csv'}" in ran.stderr
+    assert (ran.exit_code, ran.stdout) == (1, f"{table}: 2 files, 1 of them cannot be read\n"), ran.output
+    assert f"cannot be read, see the column error of {table}:\n  {folder / 'empty.csv'}\n" in ran.stderr
     found = Table.read_parquet(table)
     assert [Path(file).name for file in found["file"]] == ["empty.csv", "one.parquet"]
     assert found["formats"].tolist() == [None, "parquet"]
@@ -271,6 +271,16 @@ def test_a_stopped_survey_keeps_its_rows_and_those_it_had(tmp_path: Path, monkey
     assert kept == ["a.parquet", "c.parquet"]
 
 
+def test_a_survey_keeps_the_rows_of_files_that_are_not_named(tmp_path: Path) -> None:
+    table, bad, good = (tmp_path / name for name in ("traces.parquet", "bad.csv", "good.csv"))
+    bad.write_text("")
+    good.write_text(SMALL)
+    assert CliRunner().invoke(app, ["trace", "survey", str(table), str(bad)]).exit_code == 1
+    ran = CliRunner().invoke(app, ["trace", "survey", str(table), str(good)])
+    assert (ran.exit_code, ran.stdout) == (0, f"{table}: 2 files, 1 of them cannot be read\n"), ran.output
+    assert Table.read_parquet(table)["file"].tolist() == [str(bad), str(good)]
+
+
 def test_the_tools_of_traces_are_listed_without_what_they_use() -> None:
     names = dir(trace)
     assert {"info", "survey", "volumes", "TraceInfo"} <= {*names} and len(names) < 30
@@ -286,7 +296,7 @@ def test_a_survey_reads_as_it_is_told_and_says_what_was_assumed_and_what_comes_t
     ran = CliRunner().invoke(app, ["trace", "survey", str(table), str(folder), "--read", "columns=auto"])
     assert (ran.exit_code, ran.stdout) == (
         0,
-        f"{table}: 3 traces, 1 with the requests of another: see its column same_as\n",
+        f"{table}: 3 files, 1 with the requests of another: see its column same_as\n",
     )
     refused = coflash("trace", "survey", str(table), str(folder), "--read", "formt=msr")
     assert refused.returncode == 2 and 'did you mean "format"?' in refused.stderr, "no error of each file"

@@ -25,6 +25,7 @@ from coflash.files.digest import check_lasting
 from coflash.quantity import Unit, change, counted, show, show_change
 from coflash.runs.progress import shown
 from coflash.text_table import TextTable
+from coflash.trace.survey import files_in
 from coflash.trace.survey import survey as surveyed
 from coflash.trace.trace_info import MissRatioCurves
 
@@ -80,7 +81,7 @@ def info(
 
 @app.command()
 def survey(table: Path, trace: list[str], read: list[str] | None = None) -> None:
-    """Describe many traces in one table: a row for each file; rows of files that are the same are kept.
+    """Describe many traces in one table: a row for each file; rows that it has of other files are kept.
 
     Exit status 1 means that a file cannot be read.
 
@@ -92,9 +93,12 @@ def survey(table: Path, trace: list[str], read: list[str] | None = None) -> None
         rows_of = surveyed(trace, table, trace_options(read))
     same = sum(other is not None for other in rows_of["same_as"])
     again = f", {same:,} with the requests of another: see its column same_as" if same else ""
-    say(f"{table}: {counted(len(rows_of), 'trace')}{again}")
-    if unread := [file for file, error in zip(rows_of["file"], rows_of["error"], strict=True) if error]:
-        problem = f"error: cannot be read, see the column error of {table}: {', '.join(unread)}"
+    failed = [file for file, error in zip(rows_of["file"], rows_of["error"], strict=True) if error]
+    bad = f", {len(failed):,} of them cannot be read" if failed else ""
+    say(f"{table}: {counted(len(rows_of), 'file')}{bad}{again}")
+    given = {file for place in trace for file in files_in(place)}
+    if unread := [file for file in failed if file in given]:
+        problem = "\n  ".join([f"error: cannot be read, see the column error of {table}:", *unread])
         errors().print(problem, style="red", soft_wrap=True)
         raise typer.Exit(1)
 

@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from coflash.quantity import counted
+from coflash.quantity import counted, some
 
 _COLUMNS = "read with columns="
 _PARTICULAR = re.compile(rf"(?<={_COLUMNS}).*|\d[\d,.]*\d|\d")
 """What notes of one kind may differ in: numbers, and the columns of a trace."""
-_NAMED = 3
 _NOT_OF_A_DEVICE_IN_USE = "write amplification, drive writes a day and tails tell nothing of a device in use"
 _WORKLOADS = ("trace", "synthetic", "preset", "disksim", "fio", "like", "phases", "tenants")
 
@@ -34,12 +33,6 @@ def checks(document: Mapping[str, Any]) -> tuple[str, ...]:
     if passes < 1 and not scenario["precondition"].get("until_steady"):
         return (f"The host wrote {passes:.0%} of what the device holds: its state before the run decides as much.",)
     return ()
-
-
-def some(names: Sequence[str], between: str = ", ") -> str:
-    """Name the first few of many, and say how many more there are."""
-    more = f"{between}and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return between.join(names[:_NAMED]) + more
 
 
 def together(runs: Iterable[tuple[str, Sequence[str]]], of: str = "run") -> list[str]:

@@ -18,8 +18,8 @@ from coflash._core import CoflashError, hint, quantity
 from coflash.files import remote
 from coflash.files.kept import fetched
 from coflash.measures.measure import CAUSES, Measure
-from coflash.quantity import counted, show
-from coflash.results.notes import some, together
+from coflash.quantity import counted, show, some
+from coflash.results.notes import together
 from coflash.results.result import notes_of
 from coflash.results.store import Failure, store_at
 from coflash.runs.inputs import Input

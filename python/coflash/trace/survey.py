@@ -42,7 +42,7 @@ def survey(
     `formats`, `remarks` (what was assumed, such as units), the numbers of [`info`][coflash.trace.info] by their paths,
     and `same_as`: the first file whose numbers are all the same, so that no trace is counted twice. What a file does
     not have is null: `pl.col("error").is_not_null()` are those that cannot be read. Rows that the table has of files
-    that are the same are kept, and so are those of an interrupted survey, so that it goes on.
+    that are the same are kept, so that an interrupted survey goes on, and so are rows of files that are not named.
 
     Args:
         traces: Files, and folders, which stand for all their files.
@@ -81,9 +81,10 @@ def survey(
 
 
 def _write(table: Path, rows: Mapping[str, Future[_Row]], known: Mapping[str, _Row]) -> Table:
-    """Write the rows that are done, and of other files those that are known."""
+    """Write the rows that are done, and those of other files as they were."""
     done = {file for file, row in rows.items() if row.done() and not row.cancelled() and row.exception() is None}
-    there = [rows[file].result() if file in done else known[file] for file in rows if file in done or file in known]
+    there = [row for file, row in known.items() if file not in rows]
+    there += [rows[file].result() if file in done else known[file] for file in rows if file in done or file in known]
     first = dict[frozenset[Any], str]()
     found = table_of([{**row, "same_as": _same_as(row, first)} for row in there])
     if there:

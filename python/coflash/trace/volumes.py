@@ -20,7 +20,7 @@ from coflash._core import CoflashError, __version__
 from coflash.files import atomic_write, remote
 from coflash.files.digest import check_lasting, digest_of
 from coflash.files.kept import fetched
-from coflash.quantity import counted
+from coflash.quantity import counted, some
 from coflash.trace import NO_OPTIONS, Options, Paths, Progress, info, paths, settings_of
 from coflash.trace.survey import files_in
 from coflash.trace.trace_info import TraceInfo
@@ -92,7 +92,8 @@ def split(
 
     The first request of each is at time zero. `volumes.json` lists them. A folder with the split of the same trace
     with the same options is taken as it is, so that an interrupted work goes on; a warning names what is damaged in it,
-    and is made anew. Files, and parts of a long text whose lines each tell a record, are read side by side.
+    and is made anew. A folder with the split of another trace is refused. Files, and parts of a long text whose lines
+    each tell a record, are read side by side.
 
     Args:
         trace: Its file, or its files in order; its records name a device or a volume.
@@ -114,10 +115,8 @@ def split(
     with ThreadPoolExecutor(workers) as pool:  # the core reads without the interpreter's lock
         here = list(pool.map(fetched, sources))
         digests = pool.map(digest_of, here)
-    what = {
-        "trace": [{"file": file, "sha256": sha256} for file, sha256 in zip(sources, digests, strict=True)],
-        "options": {key: str(value) for key, value in options.items()},
-    }
+    listed_sources = [{"file": file, "sha256": sha256} for file, sha256 in zip(sources, digests, strict=True)]
+    what = {"trace": listed_sources, "options": {key: str(value) for key, value in options.items()}}
     found = read(place)
     old = {} if found is None else {one["file"]: one for one in found["volumes"]}
     if found is not None and {key: found[key] for key in what} == what:
@@ -125,6 +124,8 @@ def split(
             return listed(place, found)
         warnings.warn(f"{place}: made anew, not as {DOCUMENT} lists it: {', '.join(sorted(damaged))}", stacklevel=2)
         old = {file: one for file, one in old.items() if file not in damaged}
+    elif found is not None:
+        _check_same_trace(place, found["trace"], listed_sources)
 
     def written(new: Path, within: str = "") -> dict[str, Any]:
         devices, remarks = _core.trace_split(here, settings_of(options), str(new), workers, progress)
@@ -149,6 +150,14 @@ def split(
             document = written(new_folder)
             atomic_write.write_file(new_folder / DOCUMENT, _text(document))
     return listed(place, document)
+
+
+def _check_same_trace(place: str, old: Sequence[Mapping[str, str]], new: Sequence[Mapping[str, str]]) -> None:
+    """Refuse a folder with the volumes of a file that is not among those given, under its name or by its content."""
+    given = {value for one in new for value in one.values()}
+    if others := [one["file"] for one in old if given.isdisjoint(one.values())]:
+        msg = f"{place}: it has the volumes of {some(others)}, which would be lost, and was to get those of"
+        raise CoflashError(f"{msg} {some([one['file'] for one in new])}: give another folder, or remove this one")
 
 
 def _text(document: Mapping[str, Any]) -> str:
