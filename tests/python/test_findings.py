@@ -29,7 +29,9 @@ def texts_in(nodes: Iterable[ast.AST]) -> set[str]:
 def test_each_sentence_is_said_and_each_that_is_said_is_there() -> None:
     found = [words_of(file) for file in PACKAGE.rglob("*.py")]
     assert set[str]().union(*(said for _, said in found)) <= SENTENCES.keys()
-    assert set[str]().union(*(texts for texts, _ in found)) >= SENTENCES.keys()
+    texts = set[str]().union(*(texts for texts, _ in found))
+    # A first line has the name of the verdict that it shortens.
+    assert texts | {f"in short: {verdict}" for verdict in texts} >= SENTENCES.keys()
 
 
 def test_no_file_of_words_has_a_name_twice_of_which_the_last_would_count() -> None:

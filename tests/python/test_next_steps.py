@@ -132,7 +132,6 @@ def test_an_error_ends_in_the_next_step(
 JOBS = "[global]\nbs=4k\nsize=4m\n[one]\nrw=randwrite\nnumber_ios=64\n"
 
 PROPOSED = [
-    "size jobs.fio --goal waf_host<2",
     "trace convert jobs.fio -o new.parquet",
     "trace info jobs.fio",
     "run jobs.fio",
