@@ -261,6 +261,15 @@ def test_jobs_of_fio_begin_with_their_own_warm_up_since_they_do_not_repeat(tmp_p
     )
 
 
+def test_jobs_of_fio_whose_answers_save_are_checked_over_seeds_alone(tmp_path: Path) -> None:
+    jobs = "[a]\nrw=randrw\nbs=4k\nsize=8m\nloops=4\nrandom_distribution=zipf:0.9\n"
+    (tmp_path / "jobs.fio").write_text(jobs, encoding="utf-8")
+    found = coflash.advise(
+        OWN.with_({"workload.synthetic": None, "workload.fio": str(tmp_path / "jobs.fio")}), out=tmp_path / "out"
+    )
+    assert found.best is not found.tried[0] and found.best.how.endswith(", 3 seeds")
+
+
 def test_of_answers_that_save_alike_the_one_with_the_least_memory_is_advised(tmp_path: Path) -> None:
     uniform = OWN.with_({"workload.synthetic.generator": "uniform", "workload.synthetic.read_share": "0%"})
     found = coflash.advise(uniform, out=tmp_path, seeds=2)

@@ -370,10 +370,10 @@ class _Adviser:
         """Return an answer with what it saves over more seeds and rounds, too: slices of a run know one level."""
         workload, two = self.base.to_dict()["workload"], (base.answer, best.answer)
         requests, rounds = base.runs[0].metrics.requests, workload.get("repeat", 1)
-        longer = self.base.with_({"workload.repeat": _LONGER * rounds, "workload.requests_max": _LONGER * requests})
+        longer = {"workload.repeat": _LONGER * rounds, "workload.requests_max": _LONGER * requests}
         checks = [replace(self, seeds=max(_SEEDS, self.seeds))]
         if not workload.get("fio"):  # jobs do not repeat
-            checks.append(_Adviser(replace(self.question, scenario=longer), 1))
+            checks.append(_Adviser(replace(self.question, scenario=self.base.with_(longer)), 1))
         found = [check._ran({one: one.on(check.base) for one in two}, {}) for check in checks]
         pairs = [(ran[base.answer], ran[best.answer]) for ran in found if len(ran) == len(two)]
         known = [_tried(best.answer, after, before, measure) for before, after in pairs]
