@@ -415,6 +415,10 @@ def test_a_job_file_is_sized_by_what_its_jobs_send_to_the_drive(tmp_path: Path) 
     assert found.how[0].startswith(f"3,072 requests of {job}, as its jobs send them to the drive as it stands, into ")
     sent = found.answer.runs[0].metrics
     assert sent.host_writes_pages == 3072 and (sent.waf_host or 0) > 1
+    job.write_text("[j]\nrw=randwrite\nbs=4k\nsize=1t\n")
+    with pytest.raises(CoflashError, match=r"job\.fio:1: \[j\]: size: it is 1TiB"):
+        coflash.size(job, "waf_host<4", drive=DRIVE, out=tmp_path / "none")
+    assert not (tmp_path / "none").exists(), "a job that does not fit leaves no folder"
     with pytest.raises(CoflashError, match=r"beside .*job\.fio neither another trace nor a space"):
         coflash.size([str(job), str(job)], "waf_host<4", drive=DRIVE, out=out)
 

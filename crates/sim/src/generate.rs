@@ -99,8 +99,8 @@ impl Generated {
 /// device of their scenario, at the times at which they send them.
 ///
 /// # Errors
-/// An invalid workload, jobs over another space than their device, a workload that is a trace, an error of the file, or a cancellation. The file is then
-/// unchanged.
+/// An invalid workload, jobs over another space than their device, a workload that is a trace, an error of the file, or a
+/// cancellation. The file is then unchanged.
 pub fn generate(
     workload: &Generated,
     out: (&str, Option<&str>),

@@ -145,8 +145,8 @@ class Advice(Kept):
         nothing = next((text for run in (*self.tried[0].runs, *self.best.runs) for text in checks(run.document)), "")
         if nothing or not self.is_steady:
             return nothing.rstrip(".") or say("unsteady")
-        most = self._most if self.best is self.tried[0] else self.best
-        return say("wavers", one=most) if most.between and most.saved > _STEADY and not most.is_sure else ""
+        most, told = (self._most, "not beyond noise") if self.best is self.tried[0] else (self.best, "wavers")
+        return say(told, one=most) if most.between and most.saved > _STEADY and not most.is_sure else ""
 
     @property
     def _most(self) -> Tried:

@@ -25,11 +25,9 @@ def traced(
     if jobs := next((file for file in found if file.endswith(".fio")), ""):
         if len(found) > 1 or space:
             raise CoflashError(say("more than jobs", file=jobs))
-        folder.mkdir(parents=True, exist_ok=True)
         count = requests or _REQUESTS
         file = folder / f"{Path(jobs).stem}-{count}.parquet"
-        wrote = generate(drive.with_jobs(jobs), file, requests=count)
-        return file, [say("of jobs", requests=counted(wrote["requests"], "request"), jobs=jobs, file=file)]
+        return file, [say("of jobs", requests=_written(drive.with_jobs(jobs), file, count), jobs=jobs, file=file)]
     name = named(found[0])
     if len(found) > 1 or "/" in name or Path(name).suffix or Path(name).exists():
         if requests or space:
@@ -37,12 +35,19 @@ def traced(
         return trace, []
     count, within = requests or _REQUESTS, space or _SPACE
     file = folder / f"{name}-{count}-{within}.parquet"
-    folder.mkdir(parents=True, exist_ok=True)
     try:
-        wrote = generate(name, file, requests=count, space=within)
+        made = _written(name, file, count, within)
     except CoflashError as error:
-        with suppress(OSError):  # unless it was there, with files
-            folder.rmdir()
         raise CoflashError(f"{name}: no such file; as a workload: {error}") from None
-    requests_made = counted(wrote["requests"], "request")
-    return file, [say("generated", requests=requests_made, workload=name, space=within, file=file)]
+    return file, [say("generated", requests=made, workload=name, space=within, file=file)]
+
+
+def _written(workload: str | Scenario, file: Path, requests: int, space: str | None = None) -> str:
+    """Write the requests of a workload, and return their number; an error leaves no new folder."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return counted(generate(workload, file, requests=requests, space=space)["requests"], "request")
+    except CoflashError:
+        with suppress(OSError):  # unless it was there, with files
+            file.parent.rmdir()
+        raise

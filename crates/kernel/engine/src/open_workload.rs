@@ -74,7 +74,7 @@ pub fn requests(
         Supply::Requests(source) => Ok(source),
         Supply::Jobs(_) => {
             let problem =
-                "its jobs wait for the answers of a device: a scenario with a device is needed".to_owned();
+                "its jobs wait for the answers of a device, so they are no trace: run it".to_owned();
             Err(ScenarioError::new("workload.fio", problem).into())
         }
     }

@@ -94,13 +94,12 @@ impl<'a> Simulation<'a> {
     /// # Errors
     /// An error of the jobs, or a cancellation.
     pub fn requests_of_jobs(mut self, observer: &mut dyn Observer) -> Result<Vec<Request>, RunError> {
-        let sent = |rest: &mut Rest<'_>, to: Option<Vec<Request>>| match rest {
-            Rest::Jobs(jobs) => std::mem::replace(&mut jobs.sent, to),
-            Rest::Requests(_) => None,
-        };
-        sent(&mut self.rest, Some(Vec::new()));
+        if let Rest::Jobs(jobs) = &mut self.rest {
+            jobs.sent = Some(Vec::new());
+        }
         self.step(usize::MAX, observer)?;
-        Ok(sent(&mut self.rest, None).unwrap_or_default())
+        let Rest::Jobs(jobs) = self.rest else { return Ok(Vec::new()) };
+        Ok(jobs.sent.unwrap_or_default())
     }
 
     /// Interim metrics.

@@ -108,7 +108,7 @@ pub(crate) struct Reader<R> {
     may_end: bool,
     /// Whether a user says which column is what, and may be wrong.
     has_columns: bool,
-    /// Whether the first batch, of which more is judged, was read.
+    /// Whether its first batch was read.
     has_begun: bool,
     /// What is odd in the mean of its sizes.
     odd: Option<String>,
@@ -304,9 +304,9 @@ impl<R: Records> RequestReader for Reader<R> {
         if let Some(swapped) = is_first.then(|| swapped(batch, &self.fields)).flatten() {
             return Err(WorkloadError::trace(&self.file, swapped));
         }
-        let mean_mib = mean_bytes(batch) >> 20;
+        let mean_mib = if is_first || self.has_columns { mean_bytes(batch) >> 20 } else { 0 };
         // No trace here has a larger mean.
-        if mean_mib > 64 && (is_first || self.has_columns) {
+        if mean_mib > 64 {
             let FieldNames { offset, length, .. } = self.fields;
             let problem = format!(
                 "requests have {mean_mib} MiB on average: {offset} and {length} may be in each other's place"
@@ -345,8 +345,9 @@ fn swapped(requests: &[Request], &FieldNames { offset, length, .. }: &FieldNames
     let ranged = requests.iter().filter(|request| matches!(request.op, Op::Read | Op::Write));
     let distinct = |value: fn(&Request) -> u64| ranged.clone().map(value).collect::<BTreeSet<_>>();
     let (offsets, lengths) = (distinct(|request| request.offset), distinct(|request| request.length));
+    let sizes = 1..mean_bytes(requests);
     let is_swapped = lengths.len() >= REQUESTS_JUDGED.max(16 * offsets.len())
-        && offsets.iter().all(|offset| (1..mean_bytes(requests)).contains(offset));
+        && offsets.iter().all(|offset| sizes.contains(offset));
     let most = Bytes { count: lengths.last().copied().unwrap_or(0) };
     is_swapped.then(|| {
         format!(
