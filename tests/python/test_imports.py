@@ -382,6 +382,12 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+def test_the_example_uses_only_what_coflash_makes_public() -> None:
+    texts = [file.read_text("utf-8") for file in (ROOT / "examples" / "imports").glob("*.py")]
+    used = {match for text in texts for match in re.findall(r"^\s*(?:from|import) (coflash\S*)", text, re.MULTILINE)}
+    assert used == {"coflash"}
+
+
 def test_the_command_lists_what_has_no_counterpart(tmp_path: Path) -> None:
     config, out = at(tmp_path / "ssdconfig.xml", MQSIM), tmp_path / "mqsim.toml"
     shown = run(config, "-o", out)
