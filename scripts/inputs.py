@@ -24,7 +24,10 @@ from pathlib import Path
 from typing import Any
 
 import coflash
-from coflash.imports import imported
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "examples" / "imports"))
+
+from simulators import imported
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "inputs.md"
@@ -229,7 +232,8 @@ def page(git: str) -> str:
         "for the reason given, or *open*, where the reason is not true. Jobs of fio are laid out on a device of 2",
         "TiB, and not run. Of a header with several drives each is tried. Our own small files lie in",
         "`tests/inputs`, traces among the data of the tests of `crates/traces/trace`; those of public repositories",
-        "are fetched where the network allows, tried, and not kept.\n",
+        "are fetched where the network allows, tried, and not kept. Configurations of other simulators are read by the",
+        "example `examples/imports`.\n",
         *section("Our own", own()),
     ]
     with tempfile.TemporaryDirectory() as folder:

@@ -208,6 +208,10 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     (("calibrate", "garbage"), ["garbage", "no text in UTF-8", "byte"]),
     (("advise", "demo", "x.csv"), ["unexpected extra argument", "did you mean --trace x.csv?"]),
     (("trace", "cut", "x"), ["no such command 'cut'", "did you mean coflash trace slice?"]),
+    (
+        ("scenario", "import", "run.sh", "-o", "drive.toml"),
+        ["no such command 'import'", "did you mean python examples/imports, in a source tree of coflash?"],
+    ),
     (("check", "demo"), ["no such command 'check'", "did you mean coflash device check or coflash scenario check?"]),
     (("compare", "absent", "good"), ["absent", "there is no such folder"]),
     (("compare", "garbage", "good"), ["garbage", "no text in UTF-8"]),

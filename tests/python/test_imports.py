@@ -4,26 +4,90 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import coflash
 from coflash import CoflashError
-from coflash.cli import app
-from coflash.imports import imported
-from coflash.imports.imported import table
-from coflash.imports.shell import Script
 from coflash.keys import keys
 from coflash.results.fio_json import fio_json
+from imported import table
+from shell import Script
+from simulators import imported
 
 ROOT = Path(__file__).parents[2]
 INPUTS = ROOT / "tests" / "inputs"
 SYSTEMS = ("FEMU", "MQSim", "NVMeVirt")
+
+
+MQSIM = """<?xml version="1.0" encoding="us-ascii"?>
+<Execution_Parameter_Set><Host_Parameter_Set><PCIe_Lane_Bandwidth>1.0</PCIe_Lane_Bandwidth>
+<PCIe_Lane_Count>4</PCIe_Lane_Count></Host_Parameter_Set>
+<Device_Parameter_Set><Seed>321</Seed><Overprovisioning_Ratio>0.07</Overprovisioning_Ratio><GC_Exec_Threshold>0.05</GC_Exec_Threshold>
+<GC_Block_Selection_Policy>RGA</GC_Block_Selection_Policy><Flash_Channel_Count>8</Flash_Channel_Count>
+<Channel_Transfer_Rate>333</Channel_Transfer_Rate><Chip_No_Per_Channel>4</Chip_No_Per_Channel>
+<Transaction_Scheduling_Policy>PRIORITY_OUT_OF_ORDER</Transaction_Scheduling_Policy>
+<Flash_Parameter_Set><Flash_Technology>MLC</Flash_Technology><Page_Read_Latency_LSB>75000</Page_Read_Latency_LSB>
+<Page_Read_Latency_MSB>85000</Page_Read_Latency_MSB><Page_Program_Latency_LSB>750000</Page_Program_Latency_LSB>
+<Page_Program_Latency_MSB>750000</Page_Program_Latency_MSB><Block_Erase_Latency>3800000</Block_Erase_Latency>
+<Die_No_Per_Chip>2</Die_No_Per_Chip><Plane_No_Per_Die>2</Plane_No_Per_Die><Block_No_Per_Plane>2048</Block_No_Per_Plane>
+<Page_No_Per_Block>256</Page_No_Per_Block><Page_Capacity>8192</Page_Capacity></Flash_Parameter_Set>
+</Device_Parameter_Set></Execution_Parameter_Set>"""
+
+FLOWS = """<MQSim_IO_Scenarios><IO_Scenario><IO_Flow_Parameter_Set_Synthetic>
+<Working_Set_Percentage>50</Working_Set_Percentage>
+<Synthetic_Generator_Type>QUEUE_DEPTH</Synthetic_Generator_Type><Read_Percentage>30</Read_Percentage>
+<Address_Distribution>RANDOM_HOTCOLD</Address_Distribution><Percentage_of_Hot_Region>20</Percentage_of_Hot_Region>
+<Average_Request_Size>16</Average_Request_Size><Average_No_of_Reqs_in_Queue>16</Average_No_of_Reqs_in_Queue>
+<Stop_Time>100</Stop_Time></IO_Flow_Parameter_Set_Synthetic></IO_Scenario><IO_Scenario/></MQSim_IO_Scenarios>"""
+
+NVMEVIRT = """
+#if (BASE_SSD == INTEL_OPTANE)
+#define LBA_BITS (9)
+#elif (BASE_SSD == SOME_DRIVE)
+#define NAND_CHANNELS (8)
+#define LUNS_PER_NAND_CH (2)
+#define FLASH_PAGE_SIZE KB(32)
+#define ONESHOT_PAGE_SIZE (FLASH_PAGE_SIZE * 1)
+#define BLKS_PER_PLN (1024)
+#define NAND_CHANNEL_BANDWIDTH (800ull) //MB/s
+#define PCIE_BANDWIDTH (3360ull) //MB/s
+#define NAND_READ_LATENCY_LSB (36013 - 6000)
+#define NAND_READ_LATENCY_MSB (36013 + 6000)
+#define NAND_PROG_LATENCY (185000)
+#define FW_READ_LATENCY (30490)
+#define OP_AREA_PERCENT (0.07)
+#define GLOBAL_WB_SIZE (NAND_CHANNELS * LUNS_PER_NAND_CH * ONESHOT_PAGE_SIZE * 2)
+#endif
+"""
+
+FEMU = """#!/bin/bash
+# Starts FEMU
+secs_per_pg=8   # sectors
+nchs=4
+devsz_mb=3584
+FEMU_OPTIONS="-device femu,femu_mode=1,devsz_mb=3584,pg_rd_lat=50000,luns_per_ch=4"
+pgs_per_blk=256
+blks_per_pl=256
+gc_thres_pcent=75
+"""
+
+
+def doubled(times: int) -> str:
+    """Macros, each the square of the next: to expand them takes 2^`times` steps."""
+    defines = (f"#define A{n} (A{n + 1} * A{n + 1})" for n in range(times))
+    return "\n".join([*defines, f"#define A{times} (2)"]) + "\n"
+
+
+def at(path: Path, text: str) -> Path:
+    """Write a file."""
+    path.write_text(text)
+    return path
 
 
 def values_of(name: str) -> dict[str, Any]:
@@ -222,12 +286,134 @@ def test_the_rate_of_a_flow_is_its_bandwidth(tmp_path: Path) -> None:
         imported([tmp_path / "w.xml"])
 
 
+def test_a_configuration_of_mqsim(tmp_path: Path) -> None:
+    files = [at(tmp_path / "ssdconfig.xml", MQSIM), at(tmp_path / "workload.xml", FLOWS)]
+    found = imported(files)
+    values = found.scenario.to_dict()
+    assert values["flash"]["blocks_per_plane"] == 2048 and values["flash"]["page_size"] == "8KiB"
+    assert values["timing"]["page_read"] == "80us" and values["timing"]["sector_transfer"] == "1538ns"
+    assert values["gc"]["victim"] == {"name": "d-choices", "d": 11}
+    assert values["ftl"]["spare"] == {"share": "7%", "definition": "spare_of_physical"}
+    assert found.missing == {
+        "Transaction_Scheduling_Policy": "PRIORITY_OUT_OF_ORDER",
+        "flow 0: Stop_Time": "100",
+    }
+    assert any("mean of all kinds" in remark for remark in found.remarks)
+    (flow,) = values["workload"]["tenants"]
+    assert flow["space"] == "50%" and flow["synthetic"]["size"] == {"name": "fixed", "size": "8KiB"}
+    assert values["replay"]["queue_depth"] == 16
+    assert coflash.Scenario.from_toml(found.to_toml()) == found.scenario
+
+
+@pytest.mark.parametrize(
+    ("mode", "cache", "buffer"),
+    [
+        ("WRITE_CACHE", "0B", "1MiB"),
+        ("READ_CACHE", "2MiB", "0B"),
+        ("WRITE_READ_CACHE", "2MiB", "0B"),
+        ("TURNED_OFF", "0B", "0B"),
+    ],
+)
+def test_the_cache_of_mqsim(mode: str, cache: str, buffer: str, tmp_path: Path) -> None:
+    device = MQSIM.replace("<Seed>", "<Data_Cache_Capacity>2097152</Data_Cache_Capacity><Seed>")
+    of_mode = f"<Device_Level_Data_Caching_Mode>{mode}</Device_Level_Data_Caching_Mode><Read_Percentage>"
+    flows = FLOWS.replace("<Read_Percentage>30", f"{of_mode}100")
+    found = imported([at(tmp_path / "workload.xml", flows), at(tmp_path / "ssdconfig.xml", device)])
+    values = found.scenario.to_dict()
+    assert (values["cache"]["size"], values["controller"]["write_buffer"]) == (cache, buffer)
+    assert values["cache"]["write_allocate"] is (mode != "READ_CACHE")
+    assert values["precondition"]["fill"] == "sequential", "all flows read"
+    with pytest.raises(CoflashError, match="Caching_Mode: 'SOME' was given"):
+        imported([at(tmp_path / "workload.xml", flows.replace(mode, "SOME")), tmp_path / "ssdconfig.xml"])
+
+
+def test_a_drive_of_nvmevirt(tmp_path: Path) -> None:
+    found = imported([at(tmp_path / "ssd_config.h", NVMEVIRT)])
+    values = found.scenario.to_dict()
+    assert (values["name"], values["flash"]["chips_per_channel"]) == ("some-drive", 2)
+    assert values["timing"]["page_read"] == "36013ns" and values["cache"]["size"] == "1MiB"
+    assert found.missing == {"FW_READ_LATENCY": "30490"}
+    with pytest.raises(CoflashError, match="SOME_DRIVE"):
+        imported([tmp_path / "ssd_config.h"], profile="SOME_DRVE")
+
+
+def test_options_of_femu(tmp_path: Path) -> None:
+    found = imported([at(tmp_path / "run.sh", FEMU)])
+    values = found.scenario.to_dict()
+    assert values["flash"]["channels"] == 4 and values["timing"]["page_read"] == "50us"
+    assert values["gc"]["low_mark"] == "5%", "FEMU's hard mark; with this spare space the other is out of reach"
+    assert values["ftl"]["spare"]["share"] == "12.5%"
+    assert found.missing == {"gc_thres_pcent": "75"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        (
+            "bomb.xml",
+            '<!DOCTYPE x [<!ENTITY a "b">]><Execution_Parameter_Set>&a;</Execution_Parameter_Set>',
+            "nothing expands",
+        ),
+        ("cut.xml", "<Execution_Parameter_Set><a>", "is no XML"),
+        ("less.xml", "<Execution_Parameter_Set><a>1</a></Execution_Parameter_Set>", "is missing"),
+        ("wrong.xml", MQSIM.replace(">256<", ">-3<"), "Page_No_Per_Block: '-3' was given"),
+        ("policy.xml", MQSIM.replace("RGA", "BEST"), "GC_Block_Selection_Policy: 'BEST' was given"),
+        ("femu.sh", FEMU.replace("3584", "999999"), "less than the flash"),
+        (
+            "deep.xml",
+            f"<Execution_Parameter_Set>{'<a>' * 10**5}{'</a>' * 10**5}</Execution_Parameter_Set>",
+            "is missing",
+        ),
+        ("small.h", NVMEVIRT.replace("(FLASH_PAGE_SIZE * 1)", "KB(4)"), "ONESHOT_PAGE_SIZE: '4096' was given"),
+        ("huge.h", NVMEVIRT.replace("(8)", f"(1{'0' * 400} * 0.5)"), "NAND_CHANNELS: .* was given; a number"),
+        ("twice.h", NVMEVIRT.replace("(8)", "(A0)") + doubled(60), "NAND_CHANNELS: .* was given; a number"),
+        ("circle.h", NVMEVIRT.replace("(8)", "(NAND_CHANNELS * NAND_CHANNELS)"), "NAND_CHANNELS: .* was given"),
+        ("else.txt", "hello", "of no known system"),
+    ],
+)
+def test_a_configuration_that_cannot_be_used(name: str, text: str, problem: str, tmp_path: Path) -> None:
+    with pytest.raises(CoflashError, match=problem):
+        imported([at(tmp_path / name, text)])
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """The example, as users begin it."""
+    command = [sys.executable, str(ROOT / "examples" / "imports"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_example_uses_only_what_coflash_makes_public() -> None:
+    texts = [file.read_text("utf-8") for file in (ROOT / "examples" / "imports").glob("*.py")]
+    used = {match for text in texts for match in re.findall(r"^\s*(?:from|import) (coflash\S*)", text, re.MULTILINE)}
+    assert used == {"coflash"}
+
+
+def test_the_command_lists_what_has_no_counterpart(tmp_path: Path) -> None:
+    config, out = at(tmp_path / "ssdconfig.xml", MQSIM), tmp_path / "mqsim.toml"
+    shown = run(config, "-o", out)
+    assert shown.returncode == 0, shown.stderr
+    assert "no counterpart: Transaction_Scheduling_Policy = PRIORITY_OUT_OF_ORDER" in shown.stdout
+    assert coflash.Scenario.load(out).to_dict()["flash"]["channels"] == 8
+    assert run(config).stdout == out.read_text("utf-8"), "without a file it is shown"
+
+
+def test_a_file_that_is_there_stays(tmp_path: Path) -> None:
+    config = at(tmp_path / "ssdconfig.xml", MQSIM)
+    for out, problem in ((config, "exists"), (tmp_path, "exists"), (tmp_path / "none/x.toml", "cannot be written")):
+        refused = run(config, "-o", out)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert refused.stderr.startswith(f"error: {out}: {problem}")
+    assert config.read_text() == MQSIM
+    unread = run(tmp_path)
+    assert unread.returncode == 2 and unread.stderr == f"error: {tmp_path}: cannot be read: Is a directory\n"
+
+
 def test_what_cannot_run_is_written_to_be_edited(tmp_path: Path) -> None:
     text = (INPUTS / "nvmevirt_slc.h").read_text("utf-8").replace("BLKS_PER_PLN (1024)", "BLKS_PER_PLN (20)")
     (tmp_path / "ssd_config.h").write_text(text)
     out = tmp_path / "drive.toml"
-    shown = CliRunner().invoke(app, ["scenario", "import", str(tmp_path / "ssd_config.h"), "-o", str(out)])
-    assert shown.exit_code != 0 and "was written, to be edited: it cannot be run as it stands" in str(shown.exception)
+    shown = run(tmp_path / "ssd_config.h", "-o", out)
+    assert shown.returncode == 2 and "was written, to be edited: it cannot be run as it stands" in shown.stderr
     assert "# It cannot be run as it stands: " in out.read_text("utf-8")
 
 

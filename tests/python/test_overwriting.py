@@ -122,7 +122,6 @@ WRITERS = {
     "runs.json": ("results", "list", "--in", "results", "--out"),
     "runs.parquet": ("results", "sql", "select run from runs", "--in", "results", "--out"),
     "like.toml": ("trace", "like", "source.csv", "--out"),
-    "imported.toml": ("scenario", "import", "start_femu.sh", "--out"),
     "figure.png": ("trace", "info", "source.csv", "--plot"),
     "figure.svg": ("trace", "info", "source.csv", "--plot"),
     "figure.pdf": ("trace", "info", "source.csv", "--plot"),
@@ -132,13 +131,6 @@ WRITERS = {
     "trace.iolog.zst": (*GENERATE, "--out"),
 }
 """The commands that write a file, by its name, which they take at their end."""
-FEMU = """\
-secs_per_pg=8
-nchs=4
-pgs_per_blk=256
-blks_per_pl=256
-FEMU_OPTIONS="-device femu,femu_mode=1,devsz_mb=3584"
-"""
 
 
 @pytest.fixture
@@ -147,7 +139,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("source.csv").write_text(LINE, encoding="utf-8")
     Path("small.toml").write_text(SMALL.to_toml(), encoding="utf-8")
-    Path("start_femu.sh").write_text(FEMU, encoding="utf-8")
     coflash.run(SMALL).save("results/a")
     return tmp_path
 

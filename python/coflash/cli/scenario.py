@@ -1,4 +1,4 @@
-"""List the built-in scenarios; show, check and import scenarios."""
+"""List the built-in scenarios; show and check scenarios."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from coflash._core import CoflashError
 from coflash.cli.console import say, scenario_with, show_json, show_table
 from coflash.cli.options import Group
 from coflash.commented import commented
-from coflash.files import atomic_write, kinds
-from coflash.imports import imported
+from coflash.files import atomic_write
 from coflash.scenario import Scenario, built_in_scenarios, flat, scenario_schema
 from coflash.text_table import PROSE, TextTable
 
@@ -51,30 +50,6 @@ def check(scenario: str, assignments: list[str] | None = None) -> None:
     for remark in chosen.with_({key.removesuffix(".code"): None for key in outside}).check():
         typer.echo(f"note: {remark}")
     typer.echo(f"{chosen.name}: ok, {chosen.hash}")
-
-
-@app.command("import")
-def import_(files: list[Path], profile: str | None = None, output_file: Path | None = None) -> None:
-    """Convert the configuration of another simulator to a scenario, and list the settings without an equivalent.
-
-    Options:
-        files: `FILE...` MQSim's XML files, NVMeVirt's ssd_config.h, a script that starts FEMU.
-        profile: `--profile NAME` NVMeVirt's drive; the number of a scenario of MQSim's workloads.
-        output_file: `--out -o FILE` Write the scenario to this file.
-    """
-    found = imported(files, profile)
-    if output_file is None:
-        typer.echo(found.to_toml(), nl=False)
-        return
-    atomic_write.check_file(output_file, kinds.IMPORTED, files)
-    atomic_write.write_file(output_file, found.to_toml())
-    for remark in found.remarks:
-        typer.echo(f"note: {remark}")
-    for line in found.lost():
-        typer.echo(line)
-    typer.echo(output_file)
-    if problem := found.problem:
-        raise CoflashError(f"{output_file} was written, to be edited: it cannot be run as it stands: {problem}")
 
 
 @app.command()

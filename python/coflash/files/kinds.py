@@ -114,9 +114,6 @@ REPORT = Kind("a report of coflash", lambda ends: b'<meta name="generator" conte
 FIGURE = Kind("a figure of coflash", lambda ends: any(by in ends.head + ends.tail for by in _DRAWN))
 JUNIT = Kind("findings of coflash explore", lambda ends: b'<testsuite name="coflash explore"' in ends.head)
 LIKE = Kind("a workload fitted by coflash", lambda ends: ends.head.startswith(LIKE_HEAD.encode()))
-IMPORTED = Kind(
-    "a scenario that coflash imported", lambda ends: ends.head.startswith(b"# Imported from a configuration of ")
-)
 CALIBRATED = Kind(
     "a scenario that coflash calibrated", lambda ends: ends.head.split(b"\n", 1)[0].endswith(b", calibrated.")
 )

@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from coflash._core import CoflashError
-from coflash.imports.arithmetic import evaluate
-from coflash.imports.imported import Imported, Parameters, another_device, no_counterpart, percent, time_ns
-from coflash.lookup import no_such
+from arithmetic import evaluate
+from coflash import CoflashError
+from imported import Imported, Parameters, another_device, no_counterpart, percent, time_ns
 
 _BRANCH = re.compile(
     r"#\s*(?:el)?if\s*\(\s*BASE_SSD\s*==\s*(\w+)\s*\)(.*?)(?=#\s*elif|\n#endif\s*\n/{8}|\Z)", re.DOTALL
@@ -48,7 +47,7 @@ def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
     simulated = [name for name, kind in kinds.items() if not kind]
     chosen = profile or (simulated or list(drives))[0]
     if chosen not in drives:
-        raise no_such(f"{file}: no drive", chosen, drives)
+        raise CoflashError(f"{file}: drive '{chosen}' was given; {', '.join(drives)} is allowed")
     if kind := kinds[chosen]:
         raise another_device(f"{file}: {chosen}", kind, ", ".join(simulated) or "none of this header")
     defines = {name: value for name, value in common.items() if "SLC" in name and "MODE" not in name} | drives[chosen]

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from coflash._core import CoflashError
-from coflash.imports.imported import Imported, Parameters, another_device, no_counterpart, percent, table, time_ns
-from coflash.imports.shell import Script
+from coflash import CoflashError
+from imported import Imported, Parameters, another_device, no_counterpart, percent, table, time_ns
+from shell import Script
 
 _OPTION = re.compile(r'(?:^|[\s,"])([\w.]+)=([^\s,"]+)', re.MULTILINE)
 _DEVICE = re.compile(r"-device\s+(femu(?:-subsys)?,\S*)")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from coflash.imports.arithmetic import evaluate
+from arithmetic import evaluate
 
 _ARITHMETIC = r"\$\(\((?:[^()]|\([^()]*\))*\)\)"
 _WORD = rf"""(?:{_ARITHMETIC}|\$\([^)]*\)|`[^`]*`|"(?:\\.|{_ARITHMETIC}|[^"\\])*"|'[^']*'|\\.|[^\s;&|"'`()])*"""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from coflash._core import CoflashError
-from coflash.scenario import Scenario, toml_value
+from coflash import CoflashError, Scenario
 
 
 @cache
@@ -79,7 +79,7 @@ class Imported:
         missing = [f"# {line}" for line in self.lost()]
         if problem := self.problem:
             remarks.append(f"# It cannot be run as it stands: {problem}")
-        keys = [f"{key} = {toml_value(value)}" for key, value in self.values.items()]
+        keys = [f"{key} = {toml(value)}" for key, value in self.values.items()]
         return "\n".join([f"# Imported from a configuration of {self.system}.", *remarks, *missing, *keys]) + "\n"
 
 
@@ -175,6 +175,16 @@ class Parameters:
     def not_asked(self) -> dict[str, str]:
         """Return the parameters that were never read."""
         return {name: value for name, value in self._values.items() if name not in self._asked}
+
+
+def toml(value: Any) -> str:
+    """Write a value as TOML, on one line."""
+    match value:
+        case dict():
+            return f"{{ {', '.join(f'{key} = {toml(inner)}' for key, inner in value.items())} }}"
+        case list():
+            return f"[{', '.join(map(toml, value))}]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def percent(share: float) -> str:

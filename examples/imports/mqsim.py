@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from coflash._core import CoflashError
-from coflash.imports.imported import Imported, Parameters, percent, time_ns
+from coflash import CoflashError
+from imported import Imported, Parameters, percent, time_ns
 
 _DEVICE, _WORKLOAD = "Execution_Parameter_Set", "MQSim_IO_Scenarios"
 _SETS = {"Host_Parameter_Set", "Device_Parameter_Set", "Flash_Parameter_Set"}
