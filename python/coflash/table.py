@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from coflash import table_files
+from coflash._core import CoflashError
 from coflash.lookup import no_such
 from coflash.text_table import ROWS_SHOWN, TextTable
 
@@ -65,19 +67,15 @@ class Table:
 
     def to_arrow(self) -> pa.Table:
         """Convert to a `pyarrow.Table`; numbers are not copied. Needs `pip install 'coflash[arrow]'`."""
-        import pyarrow as pa
-
-        return pa.table(self)
+        return library("pyarrow", "arrow").table(self)
 
     def to_polars(self) -> pl.DataFrame:
         """Convert to a `polars.DataFrame`; numbers are not copied. Needs `pip install 'coflash[polars]'`."""
-        import polars as pl
-
-        return pl.DataFrame(self)
+        return library("polars").DataFrame(self)
 
     def to_pandas(self) -> pd.DataFrame:
         """Convert to a `pandas.DataFrame`; numbers are not copied. Needs `pip install 'coflash[pandas]'`."""
-        import pandas as pd
+        pd = library("pandas")
 
         def column(values: NDArray[Any]) -> Any:
             is_whole = values.dtype.kind == "O" and any(isinstance(value, int) for value in values)
@@ -146,6 +144,19 @@ class Table:
         return TextTable.of(self.columns, (map(str, row) for row in rows), "l").html(len(self))
 
 
+def library(name: str, extra: str = "") -> Any:
+    """Import a table library.
+
+    Raises:
+        CoflashError: It is not installed.
+    """
+    try:
+        return import_module(name)
+    except ImportError:
+        msg = f"{name} is not installed: pip install 'coflash[{extra or name}]'; without it take .table() or .sql()"
+        raise CoflashError(msg) from None
+
+
 class Tabular(ABC):
     """What has a table, and so the forms of one."""
 
@@ -165,20 +176,25 @@ class Tabular(ABC):
         return self.table()._repr_html_()
 
 
-def table_of(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Make a table of rows, whose columns are all that any has; a missing value is NaN among fractions, else None."""
+def table_of(rows: Sequence[Mapping[str, Any]], numbers: Collection[str] = ()) -> Table:
+    """Make a table of rows, whose columns are all that any has.
+
+    A missing value is NaN among fractions and in `numbers` that no row has, else None.
+    """
     import numpy as np
 
-    def column(values: Sequence[Any]) -> NDArray[Any]:
-        if None in values:
-            return np.array(values, np.float64 if any(isinstance(value, float) for value in values) else object)
-        return np.array(values)
+    def column(name: str) -> NDArray[Any]:
+        values = [row.get(name) for row in rows]
+        if None not in values:
+            return np.array(values)
+        kinds = {type(value) for value in values}
+        return np.array(values, np.float64 if float in kinds or (len(kinds) == 1 and name in numbers) else object)
 
-    return Table({name: column([row.get(name) for row in rows]) for row in rows for name in row})
+    return Table({name: column(name) for name in dict.fromkeys(name for row in rows for name in row)})
 
 
-def column_of(values: Sequence[Any]) -> core.Array:
-    """Make a column of numbers or of texts. Any value may be None; a column of None alone has the type of texts."""
+def column_of(values: Sequence[Any], *, is_number: bool = False) -> core.Array:
+    """Make a column of numbers or of texts. Any value may be None; of None alone it is of texts, or of fractions."""
     from arro3.core import Array, DataType  # slow to import, and most uses need no table library
 
     kinds = {type(value) for value in values} - {type(None)}
@@ -187,7 +203,7 @@ def column_of(values: Sequence[Any]) -> core.Array:
     if kinds == {int}:
         is_wide = max(value for value in values if value is not None) >= 2**63  # a seed
         return Array(values, DataType.uint64() if is_wide else DataType.int64())
-    if kinds and kinds <= {int, float}:
+    if kinds <= {int, float} and (kinds or is_number):
         return Array([None if value is None else float(value) for value in values], DataType.float64())
     return Array([None if value is None else str(value) for value in values], DataType.string())
 

@@ -538,6 +538,32 @@ def test_runs_of_a_trace_whose_place_another_took_are_told(tmp_path: Path) -> No
         ] * (number - 1)
 
 
+def test_runs_of_a_file_that_was_corrected_are_told_by_file_as_well(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    for number in (1, 2):
+        one = [line for line in lines(4000, number) if line.split(",")[2] == lines(4000, number)[0].split(",")[2]]
+        file.write_text("\n".join(one) + "\n")
+        coflash.fleet(str(file), {"seed": [1]}, out=tmp_path / "out", by="file", scenario=SMALL)
+        said = [text for text in coflash.results(tmp_path / "out").cautions if "an older trace" in text]
+        assert [text.split(", which")[0] for text in said] == [
+            f"1 of the runs in {tmp_path / 'out'} replayed an older trace"
+        ] * (number - 1)
+
+
+def test_the_rows_of_a_fleet_say_what_was_assumed(trace: str, tmp_path: Path) -> None:
+    found = coflash.fleet(trace, {"seed": [1]}, out=tmp_path / "out", scenario=SMALL)
+    said = {one.name: "; ".join(one.remarks) or None for one in found.volumes}
+    table = found.table()
+    assert dict(zip(table["volume"], table["remarks"], strict=True)) == said
+
+
+def test_a_size_that_every_volume_would_replace_is_refused(trace: str, tmp_path: Path) -> None:
+    given = ["fleet", trace, "--vary", "cooperation=none,cdm", "--out", str(tmp_path / "out")]
+    refused = CliRunner().invoke(app, [*given, "--set", "flash.blocks_per_plane=64"])
+    assert isinstance(refused.exception, CoflashError)
+    assert str(refused.exception).startswith("--set: flash.blocks_per_plane was given; each volume gets a device")
+
+
 @pytest.mark.parametrize("by", ["file", "volume"])
 def test_all_files_that_cannot_be_read_are_named_at_once(trace: str, tmp_path: Path, by: By) -> None:
     good, empty, broken = Path(trace), tmp_path / "empty.csv", tmp_path / "broken.csv"

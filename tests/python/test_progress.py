@@ -13,6 +13,7 @@ from coflash.results.store import Failure
 from coflash.runs import progress
 from coflash.runs.progress import shown
 from coflash.sweep import plan
+from coflash.sweep import progress as of_sweeps
 from coflash.sweep.plan import Pace, Ran
 from coflash.sweep.progress import Watch
 
@@ -79,6 +80,23 @@ def test_the_time_left_is_that_of_all_runs_of_a_question(monkeypatch: pytest.Mon
         "2/3 b · 30 s left for the whole search",
         "3/3 c · 25 s left for the whole search",
     ]
+
+
+def test_the_time_left_counts_what_is_under_way_and_not_what_came_before_the_first_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = SimpleNamespace(now=0.0)
+    clock.monotonic = lambda: clock.now
+    monkeypatch.setattr(plan, "time", clock)
+    monkeypatch.setattr(of_sweeps, "time", clock)
+    log, written = console(terminal=False)
+    pace, clock.now = Pace(20), 60.0  # a minute in which the trace was read
+    with Watch(log, 20, pace) as watch:
+        watch.under_way(4)
+        clock.now += 10
+        watch.done("a", Ran(None))
+    # 2.5 runs in 10 s, the three under way half of them; what is left of these and of the 16 others takes 70 s.
+    assert written.getvalue().splitlines() == ["1/20 a · 70 s left for the whole search"]
 
 
 def test_a_question_that_is_stopped_counts_the_runs_of_all_its_parts_and_tells_those_from_before_once() -> None:

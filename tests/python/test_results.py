@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 import coflash
 from coflash import CoflashError, Results
 from coflash.cli import app
+from coflash.measures.catalogue import metric_names
 from coflash.measures.measure import BRIEF
 from coflash.results.database import json_rows, results_at
 from coflash.results.selection import matching
@@ -55,6 +57,26 @@ def test_a_row_holds_the_run_its_scenario_and_all_it_counted(found: Results) -> 
         scenario = found.scenario(row["run"])
         assert {key: found.value(row["run"], key) for key in scenario} == scenario
         assert [found.value(row["run"], key) for key in ("cache.sizes", "cache.size.name")] == [None, None]
+
+
+def test_a_measure_that_no_run_has_is_a_column_of_numbers(found: Results) -> None:
+    empty = [path for path in metric_names() if path in found.rows()[0] and not any(r.get(path) for r in found.rows())]
+    missing = [path for path in empty if all(row.get(path) is None for row in found.rows())]
+    assert missing, "the runs have all measures: this test needs one that none has"
+    types = found.to_arrow().schema
+    assert {str(types.field(path).type) for path in missing} == {"double"}
+    kinds = found.sql("select column_name, column_type from (describe runs)")
+    told = dict(zip(kinds["column_name"], kinds["column_type"], strict=True))
+    assert {told[path] for path in missing} == {"DOUBLE"}
+
+
+def test_a_table_library_that_is_missing_is_named_with_the_command_that_gets_it(
+    found: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    for convert in (found.to_polars, found.sql("select * from runs").to_polars):
+        with pytest.raises(CoflashError, match=r"^polars is not installed: pip install 'coflash\[polars\]'"):
+            convert()
 
 
 def test_rows_become_tables_of_any_library(found: Results) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event
 from typing import get_type_hints
 
+import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner
@@ -269,6 +270,21 @@ def test_a_stopped_survey_keeps_its_rows_and_those_it_had(tmp_path: Path, monkey
     assert f"stopped: {table} has the rows of the files that are done; the same command goes on" in ran.stderr
     kept = [Path(file).name for file in Table.read_parquet(table)["file"]]
     assert kept == ["a.parquet", "c.parquet"]
+
+
+def test_tables_of_traces_have_the_same_columns_whatever_a_trace_has(tmp_path: Path) -> None:
+    (tmp_path / "writes.csv").write_text("time_ns,op,offset,length\n" + "0,write,0,4096\n" * 3)
+    (tmp_path / "all.csv").write_text(
+        "time_ns,op,offset,length\n"
+        + "".join(f"{n},{op},{4096 * n},4096\n" for n, op in enumerate(("write", "read", "trim", "flush") * 3))
+    )
+    (tmp_path / "bad.csv").write_text("garbage\n")
+    one, other = (trace.info(tmp_path / name).table() for name in ("writes.csv", "all.csv"))
+    assert one.columns == other.columns
+    assert np.isnan(one["trim.size_bytes.mean"][0]) and other["trim.size_bytes.mean"][0] == 4096
+    tables = [survey_module.survey(tmp_path / f"{name}.csv", tmp_path / f"{name}.parquet") for name in ("all", "bad")]
+    assert tables[0].columns == tables[1].columns and tables[0].columns[0] == "file"
+    assert pl.read_parquet(tmp_path / "bad.parquet")["read.bytes"].dtype == pl.Float64, "nulls of numbers are no texts"
 
 
 def test_a_survey_keeps_the_rows_of_files_that_are_not_named(tmp_path: Path) -> None:

@@ -178,6 +178,9 @@ def fleet(
         scenario: `--scenario NAME|FILE` The device; its size follows each volume.
     """
     given = locals()
+    for text in assignments or ():
+        if (key := text.partition("=")[0].strip()) in ("flash.blocks_per_plane", "flash.exported"):
+            raise CoflashError(f"--set: {key} was given; each volume gets a device of its own size: leave it out")
     given["options"] = trace_options(given.pop("read"))
     _ask(coflash.fleet, given)
 

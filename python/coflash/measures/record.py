@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from types import UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from coflash._core import hint
@@ -78,6 +79,18 @@ def kinds(record: type[Record]) -> dict[str, type[Record]]:
     """The fields that are records, where they are not None."""
     found = [(name, kind) for name, hint in get_type_hints(record).items() for kind in get_args(hint) or (hint,)]
     return {name: kind for name, kind in found if isinstance(kind, type) and issubclass(kind, Record)}
+
+
+@cache
+def paths_of_numbers(record: type[Record]) -> tuple[str, ...]:
+    """The dotted paths of the numbers that a record may have, without lists."""
+    found = list[str]()
+    for name, kind in get_type_hints(record).items():
+        if (inner := kinds(record).get(name)) is not None:
+            found += [f"{name}.{path}" for path in paths_of_numbers(inner)]
+        elif {int, float}.intersection(get_args(kind) if isinstance(kind, UnionType) else (kind,)):
+            found.append(name)
+    return tuple(found)
 
 
 class SoFar(Record):

@@ -44,7 +44,7 @@ from coflash.results.store import Fleets, FolderStore, LocalFolder, Run, store_a
 from coflash.results.tables import runs_table
 from coflash.results.varying_keys import Key, labels, varied_keys
 from coflash.scenario import LABELS, as_text, flat, leaf
-from coflash.table import Table, column_of
+from coflash.table import Table, column_of, library
 from coflash.table_files import write_parquet
 
 if TYPE_CHECKING:
@@ -279,9 +279,7 @@ class Results:
         they are texts as in the scenario (`cache.size`), and so are those whose unit differs from run to run. A size
         that is given as a share is in bytes, too, and the share beside it (`cache.size_share`).
         """
-        import pyarrow as pa
-
-        return pa.table(self.table(text=text))
+        return library("pyarrow", "arrow").table(self.table(text=text))
 
     def table(self, *, text: bool = False) -> core.Table:
         """Convert to a table that any library with Arrow's stream interface takes, as `to_arrow` does."""
@@ -290,20 +288,21 @@ class Results:
         names = dict.fromkeys(name for row in self.rows() for name in row) or {"run": None}
         columns: Mapping[str, Sequence[Any]] = {name: [row.get(name) for row in self.rows()] for name in names}
         columns = columns if text else with_units(with_bytes(columns, [*self._documents.values()]))
-        return core.Table.from_pydict({name: column_of(values) for name, values in columns.items()})
+        numbers = {*metric_names()}
+        return core.Table.from_pydict(
+            {name: column_of(values, is_number=name in numbers) for name, values in columns.items()}
+        )
 
     def to_polars(self, *, text: bool = False) -> pl.DataFrame:
         """Convert to a `polars.DataFrame`, as `to_arrow` does. Needs `pip install 'coflash[polars]'`."""
-        import polars as pl
-
-        return pl.DataFrame(self.table(text=text))
+        return library("polars").DataFrame(self.table(text=text))
 
     def to_pandas(self, *, text: bool = False) -> pd.DataFrame:
         """Convert to a `pandas.DataFrame`, as `to_arrow` does. Needs `pip install 'coflash[pandas]'`."""
-        import pandas as pd
-
         table = self.table(text=text)
-        return pd.DataFrame({name: table[name].to_pylist() for name in table.column_names})
+        columns = {name: table[name].to_pylist() for name in table.column_names}
+        frame: pd.DataFrame = library("pandas").DataFrame(columns)
+        return frame
 
     def sql(self, query: str) -> Table:
         """Query the runs with DuckDB's SQL.

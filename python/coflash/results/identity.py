@@ -89,18 +89,24 @@ def check_replaces(place: object, kept: Mapping[str, Any], new: Identity, told: 
 
 
 def replaced_inputs(place: str, documents: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Say which runs of a folder replayed a trace in it that is no longer there, as another one took its place."""
+    """Say which runs of a folder replayed a trace that is no longer there: another one took its place, or it is gone.
+
+    Traces that are gone count only where they were in the folder itself.
+    """
     of: dict[str, dict[str, int]] = {}
     root = Path(place).resolve()
     for document in documents:
         for file in document["workload"]["inputs"]:
-            if (path := Path(file["file"])).parent.exists() and path.resolve().is_relative_to(root):
+            if Path(file["file"]).parent.exists():
                 digests = of.setdefault(file["file"], {})
                 digests[file["sha256"]] = digests.get(file["sha256"], 0) + 1
     old, runs = list[str](), 0
     for name, digests in of.items():
-        now = digest_of(name) if len(digests) > 1 and Path(name).exists() else next(iter(digests))
-        stale = sum(count for digest, count in digests.items() if digest != now or not Path(name).exists())
+        if not (path := Path(name)).exists():
+            stale = sum(digests.values()) if path.resolve().is_relative_to(root) else 0
+        else:
+            now = digest_of(name) if len(digests) > 1 else next(iter(digests))
+            stale = sum(count for digest, count in digests.items() if digest != now)
         old, runs = [*old, name] if stale else old, runs + stale
     if not runs:
         return []

@@ -161,6 +161,8 @@ class Fleet(Finding, Tabular):
     def table(self, *measures: str) -> Table:
         """Return a row for each volume and point: `volume`, the values of the point, what the volume is, the measures.
 
+        `remarks` are what was assumed of the volume, such as units.
+
         Args:
             measures: Metrics such as `waf_host`; by default those of tables of many runs.
 
@@ -180,6 +182,7 @@ class Fleet(Finding, Tabular):
             about[name] = np.array([one.mean for one in self.sweep.estimates(pages)], np.float64)
         first, *_ = self.sweep.measures(*measures)
         keys = {key: whole.pop(key) for key in [*whole][: [*whole].index(first.path)]}  # their names have units
+        about["remarks"] = np.array(["; ".join(one.remarks) or None for one in rows], object)
         return Table({**keys, **about, **whole})
 
     @property

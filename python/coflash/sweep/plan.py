@@ -174,16 +174,23 @@ class Pace:
     """As many of these as were not told yet."""
     told: set[str] = field(default_factory=set)
     """The reasons of failures that were said."""
-    begun: float = field(default_factory=time.monotonic)
+    begun: float | None = None
+    """When the first run began."""
 
     def said_before(self) -> str:
         """Say how many runs are there from before, of those that were not told yet; empty without any."""
         runs, self.unsaid = self.unsaid, 0
         return say("there in a search", runs=counted(runs, "run"), verb=agreed(runs, "is")) if runs else ""
 
-    def seconds_left(self, todo: int) -> float | None:
-        """Return the time that the others take, `todo` at least; None before the first run ends."""
-        return (time.monotonic() - self.begun) / self.ran * max(todo, self.runs - self.ran) if self.ran else None
+    def seconds_left(self, todo: int, busy: int) -> float | None:
+        """Return the time that the others take, `todo` at least; None before the first run ends.
+
+        Of `busy` current runs a half is taken to be done.
+        """
+        if not self.ran or self.begun is None:
+            return None
+        seconds, done = time.monotonic() - self.begun, self.ran + busy / 2
+        return seconds / done * max(max(todo, self.runs - self.ran) - busy / 2, 0)
 
 
 @dataclass(frozen=True)

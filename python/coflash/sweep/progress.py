@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 from rich.console import Console
@@ -105,12 +106,14 @@ class Watch:
     def under_way(self, runs: int) -> None:
         """Set the number of current runs."""
         self._busy = runs
+        self._pace.begun = self._pace.begun or time.monotonic()
         self._show()
 
     def done(self, label: str, ran: Ran) -> None:
         """Count a finished run."""
         self.ran += 1
         self._pace.ran += 1
+        self._busy -= bool(self._busy)
         self.warming = self.warming.with_run(ran)
         for sentence in ran.told:
             self.say(f"{label}: {sentence}")
@@ -142,7 +145,7 @@ class Watch:
         return f"{self.settled + len(self.failures)}/{self.runs}{failed}"
 
     def _left(self) -> str:
-        seconds = self._pace.seconds_left(self.runs - self.settled - len(self.failures))
+        seconds = self._pace.seconds_left(self.runs - self.settled - len(self.failures), self._busy)
         return "" if not seconds else f" · {span(seconds)} left{self._whole}"
 
     def say(self, line: str) -> None:

@@ -19,6 +19,7 @@ from coflash.scenario import Scenario
 from coflash.table import Table, table_of
 from coflash.table_files import rows_of, write_parquet
 from coflash.trace import NO_OPTIONS, Options, Paths, info, paths
+from coflash.trace.trace_info import NUMBERS
 
 _Row = dict[str, Any]
 _EACH = 100
@@ -86,7 +87,8 @@ def _write(table: Path, rows: Mapping[str, Future[_Row]], known: Mapping[str, _R
     there = [row for file, row in known.items() if file not in rows]
     there += [rows[file].result() if file in done else known[file] for file in rows if file in done or file in known]
     first = dict[frozenset[Any], str]()
-    found = table_of([{**row, "same_as": _same_as(row, first)} for row in there])
+    numbers = dict.fromkeys(NUMBERS)
+    found = table_of([{**row, **(numbers | row), "same_as": _same_as(row, first)} for row in there], NUMBERS)
     if there:
         with new_file(table) as new:
             write_parquet(found, new)

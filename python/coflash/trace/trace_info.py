@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from coflash.measures.record import Record
+from coflash.measures.record import Record, paths_of_numbers
 from coflash.table import Table, Tabular, table_of
 
 
@@ -183,11 +183,11 @@ class TraceInfo(Record, Tabular):
 
     def table(self) -> Table:
         """Return one row: all numbers by their paths, such as `write.size_bytes.mean`."""
-        return table_of([self.numbers()])
+        return table_of([self.numbers()], NUMBERS)
 
-    def numbers(self) -> dict[str, int | float]:
-        """Return all numbers by their paths, without lists."""
-        return {path: value for path, value in self.flat().items() if isinstance(value, int | float)}
+    def numbers(self) -> dict[str, int | float | None]:
+        """Return all numbers by their paths, without lists; those that this trace does not have are None."""
+        return {path: self.at(path.split(".")) for path in NUMBERS}
 
     def plot(self, file: str | os.PathLike[str]) -> None:
         """Draw its six panels into a file that ends in .svg, .png or .pdf, or each into a PDF in a folder.
@@ -225,3 +225,7 @@ class TraceInfo(Record, Tabular):
     course: Course
     remarks: list[str]
     """Assumptions and omissions."""
+
+
+NUMBERS = paths_of_numbers(TraceInfo)
+"""The paths of all numbers that the description of a trace may have."""

@@ -91,9 +91,9 @@ def split(
     """Write each device of a trace as a trace of its own, in one pass and in bounded memory.
 
     The first request of each is at time zero. `volumes.json` lists them. A folder with the split of the same trace
-    with the same options is taken as it is, so that an interrupted work goes on; a warning names what is damaged in it,
-    and is made anew. A folder with the split of another trace is refused. Files, and parts of a long text whose lines
-    each tell a record, are read side by side.
+    with the same options is taken as it is: a fleet that goes on splits nothing again. A warning names what is damaged
+    in it, and is made anew. A folder with the split of another trace is refused. Files, and parts of a long text whose
+    lines each tell a record, are read side by side.
 
     Args:
         trace: Its file, or its files in order; its records name a device or a volume.

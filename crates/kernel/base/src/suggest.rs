@@ -1,5 +1,6 @@
 //! Suggestions for unknown names.
 
+use std::fs::Metadata;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
@@ -45,15 +46,22 @@ pub fn hint(given: &str, allowed: &[&str]) -> String {
     format!("{} (allowed: {})", meant.unwrap_or_default(), allowed.join(", "))
 }
 
-/// The reason why a file cannot be read, and what may be meant.
+/// The size of a file; `None` for a folder.
+fn bytes(path: &Path) -> Option<u64> {
+    path.metadata().ok().filter(Metadata::is_file).map(|file| file.len())
+}
+
+/// The reason why a file cannot be read, and what may be meant: of a folder its largest file.
 #[must_use]
 pub fn unread(path: &Path, error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => format!("no such file{}", near_file(path)),
-        ErrorKind::IsADirectory => match names_in(path).first() {
-            Some(name) => format!("is a folder; give a file, such as {}", path.join(name).display()),
-            None => "is an empty folder; give a file".to_owned(),
-        },
+        ErrorKind::IsADirectory => {
+            match names_in(path).into_iter().max_by_key(|name| bytes(&path.join(name))) {
+                Some(name) => format!("is a folder; give a file, such as {}", path.join(name).display()),
+                None => "is an empty folder; give a file".to_owned(),
+            }
+        }
         ErrorKind::PermissionDenied => "permission to read it is denied".to_owned(),
         ErrorKind::InvalidData => "is no text in UTF-8".to_owned(),
         _ => format!("cannot be read: {error}"),
@@ -100,6 +108,12 @@ mod tests {
         assert_eq!(told("Cargo.tml"), "no such file; did you mean Cargo.toml?");
         assert_eq!(told("src/zebra-crossing"), "no such file");
         assert_eq!(told("nowhere/suggest.rs"), "no such file");
-        assert!(told("src").starts_with("is a folder; give a file, such as src/"));
+        let folder = std::env::temp_dir().join(format!("coflash-suggest-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("aaa")).expect("a folder can be made");
+        std::fs::write(folder.join("README.txt"), "of traces").expect("a file can be written");
+        std::fs::write(folder.join("vol.csv"), "0,W,0,4096\n1,W,0,4096\n").expect("a file can be written");
+        let such = told(&folder.display().to_string());
+        std::fs::remove_dir_all(&folder).expect("it can be removed");
+        assert_eq!(such, format!("is a folder; give a file, such as {}", folder.join("vol.csv").display()));
     }
 }
