@@ -71,7 +71,8 @@ class Table:
 
     def to_polars(self) -> pl.DataFrame:
         """Convert to a `polars.DataFrame`; numbers are not copied. Needs `pip install 'coflash[polars]'`."""
-        return library("polars").DataFrame(self)
+        frame: pl.DataFrame = library("polars").DataFrame(self)
+        return frame
 
     def to_pandas(self) -> pd.DataFrame:
         """Convert to a `pandas.DataFrame`; numbers are not copied. Needs `pip install 'coflash[pandas]'`."""

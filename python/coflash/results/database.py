@@ -295,7 +295,8 @@ class Results:
 
     def to_polars(self, *, text: bool = False) -> pl.DataFrame:
         """Convert to a `polars.DataFrame`, as `to_arrow` does. Needs `pip install 'coflash[polars]'`."""
-        return library("polars").DataFrame(self.table(text=text))
+        frame: pl.DataFrame = library("polars").DataFrame(self.table(text=text))
+        return frame
 
     def to_pandas(self, *, text: bool = False) -> pd.DataFrame:
         """Convert to a `pandas.DataFrame`, as `to_arrow` does. Needs `pip install 'coflash[pandas]'`."""
