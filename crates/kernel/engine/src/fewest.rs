@@ -6,7 +6,7 @@
 //! together can stand in one block, so that no bound on copies holds for all devices. A flush costs it nothing.
 
 use crate::error::RunError;
-use crate::future::each_request;
+use crate::each_request::each_request;
 use crate::observer::{Observer, Phase};
 use crate::open_workload::open_again;
 use crate::traces::Traces;

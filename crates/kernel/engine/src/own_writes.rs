@@ -10,7 +10,7 @@
 
 use crate::course::Course;
 use crate::error::RunError;
-use crate::future::each_request;
+use crate::each_request::each_request;
 use crate::open_workload::open_again;
 use crate::steady::{as_text, is_calm, is_steady, mean, spread};
 use crate::traces::Traces;

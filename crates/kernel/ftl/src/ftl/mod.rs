@@ -26,7 +26,6 @@ use crate::hook::GcHook;
 use crate::ids::{GroupId, PoolId};
 use crate::marks::Marks;
 use crate::page::{Coverage, PageRead, PageWrite};
-use crate::placement::Future;
 use crate::recorder::DecisionRecorder;
 use crate::requirements::Requirements;
 use crate::stream::WriteStream;
@@ -189,11 +188,6 @@ impl Ftl {
     #[must_use]
     pub fn takes_hints(&self) -> bool {
         self.placer.takes_hints
-    }
-
-    /// Give all future writes to an oracle among the placement policies.
-    pub fn foresee(&mut self, future: Future) {
-        self.placer.foresee(future);
     }
 
     /// Set all counters to zero, but not the erase counts.

@@ -8,7 +8,7 @@ use crate::counters::PlacementClass;
 use crate::dimensions::Dimensions;
 use crate::ids::{GroupId, PoolId};
 use crate::placement::{
-    CLASSES_MAX, Class, Cleaned, Future, GcWrite, Placed, Placement, PlacementConfig, Shape, UserWrite,
+    CLASSES_MAX, Class, Cleaned, GcWrite, Placed, Placement, PlacementConfig, Shape, UserWrite,
 };
 use crate::stream::WriteStream;
 use coflash_base::{IdVec, Index, Lpn, PlacementId, Save};
@@ -95,11 +95,6 @@ impl Placer {
     #[inline(always)]
     pub(super) fn has_policy(&self) -> bool {
         self.classes > 0
-    }
-
-    /// Give all future writes to an oracle.
-    pub(super) fn foresee(&mut self, future: Future) {
-        self.policy.foresee(future, self.now);
     }
 
     /// The counters of each class; nothing without a policy.

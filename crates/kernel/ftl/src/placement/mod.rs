@@ -8,14 +8,10 @@ use coflash_base::{Lpn, Misfit, PlacementId, Save, id_type};
 use coflash_media::BlockId;
 
 mod dac;
-mod eti;
 mod external;
-mod fadac;
 mod fdp;
-mod future_knowledge;
 mod life;
 mod midas;
-mod multi_log;
 mod nearest;
 mod none;
 mod score;
@@ -25,11 +21,9 @@ mod sfs;
 #[cfg(test)]
 mod tests;
 mod times;
-mod warcip;
 
 pub use external::{ExternalPlacement, MakePlacement};
 pub use fdp::{Copies, FdpConfig, Idle, Isolation};
-pub use future_knowledge::{Future, FutureKnowledgeConfig};
 pub use score::PlacementScoreConfig;
 
 coflash_base::policy_family! { ($)
@@ -40,15 +34,10 @@ coflash_base::policy_family! { ($)
         "sepgc" => SepGc(sepgc::SepGc),
         "dac" => Dac(dac::Dac),
         "sfs" => Sfs(sfs::Sfs),
-        "multi-log" => MultiLog(multi_log::MultiLog),
-        "eti" => Eti(eti::Eti),
-        "fadac" => Fadac(fadac::Fadac),
-        "warcip" => Warcip(warcip::Warcip),
         "sepbit" => SepBit(sepbit::SepBit),
         "midas" => Midas(midas::Midas),
         "fdp" => Fdp(fdp::Fdp),
         "score" => Score(score::PlacementByScore),
-        "future-knowledge" => FutureKnowledge(future_knowledge::FutureKnowledge),
     }
 }
 
@@ -165,17 +154,6 @@ pub trait PlacementPolicy: coflash_base::Policy {
         None
     }
 
-    /// Whether the policy is an oracle: it needs all future writes.
-    fn needs_future(config: &Self::Config) -> bool {
-        let _ = config;
-        false
-    }
-
-    /// Take all future writes, from `now` on. Called once for an oracle, before the first of them.
-    fn foresee(&mut self, future: Future, now: u64) {
-        let _ = (future, now);
-    }
-
     /// Create a policy for an erased device. [`classes`](Self::classes) has accepted `config`.
     fn new(config: &Self::Config, shape: Shape) -> Self;
 
@@ -244,12 +222,6 @@ impl PlacementConfig {
         placement_build!(self, type P, config => <P as PlacementPolicy>::handles(config))
     }
 
-    /// Whether the policy is an oracle: it needs all future writes.
-    #[must_use]
-    pub fn needs_future(&self) -> bool {
-        placement_build!(self, type P, config => <P as PlacementPolicy>::needs_future(config))
-    }
-
     /// The memory that the policy takes for each logical page, in bytes.
     #[must_use]
     pub fn bytes_per_page(&self) -> u32 {
@@ -294,7 +266,6 @@ impl Placement {
         pub(crate) fn cleaned(&mut self, block: Cleaned) -> ();
         pub(crate) fn queues(&self) -> &[u32];
         pub(crate) fn rearrange(&mut self) -> Option<u32>;
-        pub(crate) fn foresee(&mut self, future: Future, now: u64) -> ();
     }
 }
 
