@@ -505,7 +505,6 @@ impl Ftl {
         let block = self.dims.block_of(page);
         debug_assert!(self.pages.valid.get(block, page), "{page:?} is invalidated twice");
         self.pages.valid.clear(block, page);
-        self.placer.left(block, || self.pages.owner[page]);
         let known = &mut self.blocks[block];
         known.valid -= 1;
         if known.marked > 0 && self.pages.take_marks(block, page).any() {
@@ -543,7 +542,6 @@ impl Ftl {
     fn seal(&mut self, pool: PoolId, block: BlockId) {
         self.histories[block].sealed_at = self.sequence;
         self.offer(pool, block);
-        self.placer.sealed(block, &self.pages, &self.geometry);
         self.look_ahead_to_blocks(pool);
     }
 

@@ -5,19 +5,16 @@
 use crate::groups::Groups;
 use crate::stream::WriteStream;
 use coflash_base::{Lpn, Misfit, PlacementId, Save, id_type};
-use coflash_media::BlockId;
 
 mod dac;
 mod external;
 mod fdp;
 mod life;
 mod midas;
-mod nearest;
 mod none;
 mod score;
 mod sepbit;
 mod sepgc;
-mod sfs;
 #[cfg(test)]
 mod tests;
 mod times;
@@ -33,7 +30,6 @@ coflash_base::policy_family! { ($)
         "none" => Streams(none::Streams),
         "sepgc" => SepGc(sepgc::SepGc),
         "dac" => Dac(dac::Dac),
-        "sfs" => Sfs(sfs::Sfs),
         "sepbit" => SepBit(sepbit::SepBit),
         "midas" => Midas(midas::Midas),
         "fdp" => Fdp(fdp::Fdp),
@@ -163,30 +159,6 @@ pub trait PlacementPolicy: coflash_base::Policy {
     /// Choose the class of a page to be copied, among [`Classes::Own`]'s `gc`. Called once per copy.
     fn gc_write(&mut self, page: GcWrite) -> Class;
 
-    /// Whether the policy keeps records of full blocks: the next three functions are called.
-    const FOLLOWS_BLOCKS: bool = false;
-
-    /// Learn of a block that is full, or closed early, and of its valid pages.
-    fn sealed(&mut self, block: BlockId, pages: &mut dyn Iterator<Item = Lpn>) {
-        let _ = (block, pages);
-    }
-
-    /// Learn that a page of a block, which may be open, becomes invalid. Called before the choice of its next class.
-    fn left(&mut self, lpn: Lpn, block: BlockId) {
-        let _ = (lpn, block);
-    }
-
-    /// Learn that a block is erased, after all its pages were copied or became invalid.
-    fn erased(&mut self, block: BlockId) {
-        let _ = block;
-    }
-
-    /// The number of valid pages of a block in the policy's records, for tests: 0 unless it is full.
-    fn recorded(&self, block: BlockId) -> u32 {
-        let _ = block;
-        0
-    }
-
     /// Learn from a victim, before its pages are copied.
     fn cleaned(&mut self, block: Cleaned) {
         let _ = block;
@@ -246,10 +218,6 @@ impl PlacementConfig {
         }
     }
 
-    pub(crate) fn follows_blocks(&self) -> bool {
-        placement_build!(self, type P, _ => <P as PlacementPolicy>::FOLLOWS_BLOCKS)
-    }
-
     pub(crate) fn build(&self, shape: Shape) -> Placement {
         placement_build!(self, config => PlacementPolicy::new(config, shape))
     }
@@ -259,10 +227,6 @@ impl Placement {
     coflash_base::forward_to_variant! { placement_dispatch;
         pub(crate) fn user_write(&mut self, page: UserWrite) -> Class;
         pub(crate) fn gc_write(&mut self, page: GcWrite) -> Class;
-        pub(crate) fn sealed(&mut self, block: BlockId, pages: &mut dyn Iterator<Item = Lpn>) -> ();
-        pub(crate) fn left(&mut self, lpn: Lpn, block: BlockId) -> ();
-        pub(crate) fn erased(&mut self, block: BlockId) -> ();
-        pub(crate) fn recorded(&self, block: BlockId) -> u32;
         pub(crate) fn cleaned(&mut self, block: Cleaned) -> ();
         pub(crate) fn queues(&self) -> &[u32];
         pub(crate) fn rearrange(&mut self) -> Option<u32>;

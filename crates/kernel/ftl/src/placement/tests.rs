@@ -11,14 +11,12 @@ use crate::stream::WriteStream;
 use coflash_base::Save;
 use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_base::{IdVec, Lpn, PlacementId, Share};
-use coflash_media::BlockId;
 
 const PAGES: u32 = 200;
-const BLOCKS: u32 = 30;
 
 fn shape() -> Shape {
     let groups = Groups::new(&Vec::new(), Requirements::NONE).expect("streams");
-    Shape { pages: PAGES, pages_per_block: 8, pools: 1, blocks: BLOCKS, free_blocks: 2, groups }
+    Shape { pages: PAGES, pages_per_block: 8, pools: 1, blocks: 30, free_blocks: 2, groups }
 }
 
 /// A block that was opened at the beginning.
@@ -26,12 +24,12 @@ fn placed(class: Class) -> Placed {
     Placed { class, opened_at: 0 }
 }
 
-/// A policy, and the FTL's knowledge of each page.
+/// A policy, and the class of each page's block.
 #[derive(Clone)]
 struct Checked {
     classes: Classes,
     placement: Placement,
-    place: IdVec<Lpn, Option<(Class, BlockId)>>,
+    class: IdVec<Lpn, Option<Class>>,
     now: u64,
 }
 
@@ -40,7 +38,7 @@ impl Checked {
         Self {
             classes: config.classes().expect("the defaults are allowed"),
             placement: config.build(shape()),
-            place: IdVec::filled(None, PAGES as usize),
+            class: IdVec::filled(None, PAGES as usize),
             now: 0,
         }
     }
@@ -55,18 +53,14 @@ impl Checked {
         };
         let hint = PlacementId::new(stream.random_range(0..300));
         let event = stream.random_range(0..8);
-        if let Some((_, block)) = self.place[lpn].filter(|_| event != 1) {
-            self.placement.left(lpn, block);
-        }
-        let class = match (event, self.place[lpn].map(|(class, _)| class)) {
+        let class = match (event, self.class[lpn]) {
             (0, _) => {
-                self.place[lpn] = None;
+                self.class[lpn] = None;
                 return None;
             }
             (1, _) => {
                 let class = Class::new(stream.random_range(0..count));
                 let valid = stream.random_range(0..8);
-                self.placement.erased(BlockId::new(stream.random_range(0..BLOCKS)));
                 self.placement.cleaned(Cleaned { class, opened_at: now / 2, now, valid, lazily: false });
                 return None;
             }
@@ -87,9 +81,7 @@ impl Checked {
             }
         };
         assert!(class.get() < count, "{class:?} of {count}");
-        let block = BlockId::new(stream.random_range(0..BLOCKS));
-        self.placement.sealed(block, &mut std::iter::once(lpn));
-        self.place[lpn] = Some((class, block));
+        self.class[lpn] = Some(class);
         Some(class)
     }
 }

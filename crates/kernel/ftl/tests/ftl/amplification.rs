@@ -313,11 +313,10 @@ const COST_BENEFIT: &str = r#"{"name":"cost-benefit","age":"root"}"#;
 /// The write amplification that the public simulator of SepBIT's authors gives for [`Pattern::MovingZipf`], by skew and victims:
 /// 12,800 pages in segments of 128, six classes, GC whenever invalid pages of full segments are 15 % of the log; over
 /// sixty passes from the empty log, the first of which makes it about 1 % smaller.
-const SEPBIT: [(&str, [f64; SKEWS.len()]); 5] = [
+const SEPBIT: [(&str, [f64; SKEWS.len()]); 4] = [
     ("none", [3.448, 3.798, 4.246, 4.237]),
     ("sepgc", [3.436, 3.618, 3.581, 3.186]),
     ("dac", [3.410, 3.485, 3.287, 2.859]),
-    ("sfs", [3.413, 3.471, 3.333, 2.679]),
     ("sepbit", [3.428, 3.508, 3.249, 2.808]),
 ];
 
