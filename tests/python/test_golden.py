@@ -20,7 +20,7 @@ ALGORITHMS = ("gc.victim", "ftl.placement", "cache.policy", "cooperation", "hybr
 SAME = {frozenset({"ftl.placement sepgc", "ftl.placement score"})}
 """The default of `score` is `sepgc`."""
 
-NAMED = "# Changelog\n\n## Unreleased\n\n### Results changed\n\n- Revision 2: `sfs` has other groups.\n\n### Fixed\n"
+NAMED = "# Changelog\n\n## Unreleased\n\n### Results changed\n\n- Revision 2: `dac` has other regions.\n\n### Fixed\n"
 NOT_NAMED = [
     "",
     NAMED.replace("Revision 2", "Revision 21"),
@@ -40,9 +40,9 @@ def bare(entry: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in entry.items() if name != "revision"}
 
 
-def sfs_divides_by_other_hotness() -> tuple[golden.Entries, golden.Entries]:
-    """`sfs` once took the hotness of pages, then that of full blocks: the hash of the scenario stayed."""
-    name = "ftl.placement sfs"
+def dac_has_other_regions() -> tuple[golden.Entries, golden.Entries]:
+    """Such a change leaves the hash of the scenario as it is."""
+    name = "ftl.placement dac"
     now = kept()[1][name]
     return {name: {**now, "revision": 1, "digest": "0" * 16}}, {name: bare(now)}
 
@@ -54,7 +54,7 @@ def cdm_host_copies_fewer_pages() -> tuple[golden.Entries, golden.Entries]:
     return {"cdm-host.json": {**before, "revision": 1}}, {"cdm-host.json": bare(now)}
 
 
-@pytest.mark.parametrize("history", [sfs_divides_by_other_hotness, cdm_host_copies_fewer_pages])
+@pytest.mark.parametrize("history", [dac_has_other_regions, cdm_host_copies_fewer_pages])
 def test_other_numbers_need_a_greater_revision_that_the_changelog_names(history: Any) -> None:
     old, new = history()
     (name,) = new
@@ -67,7 +67,7 @@ def test_other_numbers_need_a_greater_revision_that_the_changelog_names(history:
 
 
 def test_a_second_change_needs_a_second_revision() -> None:
-    old, new = sfs_divides_by_other_hotness()
+    old, new = dac_has_other_regions()
     (name,) = new
     written = merged(old, {**new, "other": {"scenario_hash": "0", "digest": "1"}}, 2, NAMED)
     # The changelog still names revision 2, for what was written already; also where that was of another result.

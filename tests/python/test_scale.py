@@ -35,9 +35,8 @@ KEPT = {
     "erases of a block, and years": "endurance.rated_cycles endurance.warranty_years ftl.wear_levelling.gap",
     "measurements of the drive": "measured.reads_per_s measured.writes_per_s measured.request_size",
     "draws, groups and multiples": (
-        "seed gc.victim.d cache.policy.sample ftl.placement.regions ftl.placement.groups ftl.placement.logs "
-        "ftl.placement.classes ftl.placement.gc_classes "
-        "ftl.placement.clusters ftl.placement.sampling ftl.placement.epoch ftl.placement.handles ftl.placement.growth "
+        "seed gc.victim.d cache.policy.sample ftl.placement.regions ftl.placement.groups ftl.placement.classes "
+        "ftl.placement.gc_classes ftl.placement.sampling ftl.placement.epoch ftl.placement.handles "
         "workload.phases[].placement workload.repeat "
         "workload.synthetic.generator.windows"
     ),

@@ -22,8 +22,8 @@ pub enum StartError<E: std::fmt::Debug> {
 /// The scenario of a device that begins erased and exports `size`, by default the size in the scenario.
 ///
 /// # Errors
-/// It has parts that cannot be served: disks, the clients' write buffer, grants of pages that the host may lose, an oracle, a
-/// write buffer that a power cut loses.
+/// It has parts that cannot be served: disks, the clients' write buffer, grants of pages that the host may lose, a write
+/// buffer that a power cut loses.
 pub fn servable(scenario: &Scenario, size: Option<Bytes>) -> Result<Scenario, ScenarioError> {
     let mut device = scenario.clone();
     if let Some(size) = size {
@@ -51,12 +51,6 @@ pub fn servable(scenario: &Scenario, size: Option<Bytes>) -> Result<Scenario, Sc
         let problem = "a write buffer of the host cannot be served: the clients are the host, their own page cache lies above the \
                        device, and NBD has no message that announces its dirty pages; \"0B\" is allowed";
         return refuse("host_buffer.size", problem);
-    }
-    if device.ftl.placement.needs_future() {
-        return refuse(
-            "ftl.placement",
-            "what a client will write is not known ahead: a policy that is no oracle is allowed",
-        );
     }
     // The container programs a page when its write is issued: a cut would not lose the pages that a volatile
     // cache must lose.

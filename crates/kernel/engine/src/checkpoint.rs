@@ -25,7 +25,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-const KIND: Kind = Kind { name: "checkpoint", magic: b"COFLCHKP", format: 9 };
+const KIND: Kind = Kind { name: "checkpoint", magic: b"COFLCHKP", format: 10 };
 
 const OR_FORCE: &str = ", or give --force,";
 

@@ -5,8 +5,8 @@
 //! in, evicts, drops or is given by GC, and in whatever state it begins. It knows nothing of GC: with the future known, pages that die
 //! together can stand in one block, so that no bound on copies holds for all devices. A flush costs it nothing.
 
+use crate::each_request::each_request;
 use crate::error::RunError;
-use crate::future::each_request;
 use crate::observer::{Observer, Phase};
 use crate::open_workload::open_again;
 use crate::traces::Traces;

@@ -158,7 +158,7 @@ mod tests {
                 ("cooperation.removable_weight", "adaptive"),
             ],
             &[("gc.victim", "cost-benefit"), ("ftl.pools", "die")],
-            &[("ftl.placement", "sfs"), ("ftl.pools", "device")],
+            &[("ftl.placement", "score"), ("ftl.pools", "device")],
             &[("cache.size", "70%"), ("cooperation", "cdm-consistent")],
             &[("cache.size", "10%"), ("cooperation", "move-in")],
             &[("cache.size", "1%"), ("cooperation", "expected-cost")],

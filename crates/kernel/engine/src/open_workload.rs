@@ -3,13 +3,11 @@
 use crate::cancellable::Cancellable;
 use crate::course::WarmUp;
 use crate::error::RunError;
-use crate::future::future;
 use crate::input::Inputs;
 use crate::jobs::Jobs;
 use crate::observer::Observer;
 use crate::traces::Traces;
 use coflash_base::Seed;
-use coflash_ftl::placement::Future;
 use coflash_scenario::{Requests, Scenario, ScenarioError};
 use coflash_workload::disksim_generator::{DiskSimConfig, DiskSimGenerator};
 use coflash_workload::read_ahead::read_ahead;
@@ -21,8 +19,6 @@ pub(crate) struct OpenWorkload<'a> {
     pub(crate) supply: Supply,
     pub(crate) description: String,
     pub(crate) inputs: Inputs<'a>,
-    /// All that it will write, if the placement policy is an oracle.
-    pub(crate) future: Option<Future>,
     pub(crate) warm_up: WarmUp,
 }
 
@@ -48,14 +44,7 @@ impl<'a> OpenWorkload<'a> {
             inputs.set_files(&jobs.files);
         }
         inputs.digest_files(observer)?;
-        let oracle = scenario.ftl.placement.needs_future();
-        let future = if oracle {
-            let mut source = open_again(scenario, traces, logical_pages, 0, "ftl.placement", observer)?;
-            Some(future(scenario, source.as_mut(), logical_pages, observer)?)
-        } else {
-            None
-        };
-        Ok(Self { supply, description, inputs, future, warm_up: WarmUp::default() })
+        Ok(Self { supply, description, inputs, warm_up: WarmUp::default() })
     }
 }
 

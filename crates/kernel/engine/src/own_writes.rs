@@ -9,8 +9,8 @@
 //! Then caches and buffers, too: all requests go through the levels of the run, until a round is like the one before, twice.
 
 use crate::course::Course;
+use crate::each_request::each_request;
 use crate::error::RunError;
-use crate::future::each_request;
 use crate::open_workload::open_again;
 use crate::steady::{as_text, is_calm, is_steady, mean, spread};
 use crate::traces::Traces;

@@ -127,7 +127,6 @@ pub fn run_source(
             supply: Supply::Requests(source),
             description: String::new(),
             inputs: Inputs::new(&[]),
-            future: None,
             warm_up: WarmUp::default(),
         })
     };
@@ -145,17 +144,12 @@ fn on_flash<'a>(
     // Report errors of the workload or of the levels before the long warm-up.
     let logical_pages = scenario.ftl.logical_pages(&scenario.flash);
     let mut workload = open(scenario, logical_pages, observer)?;
-    let oracle = scenario.ftl.placement.needs_future();
-    assert_eq!(oracle, workload.future.is_some(), "an oracle is told of the workload that runs, of no other");
     let levels = scenario.levels(logical_pages)?;
-    let Preconditioned { ftl: mut flash, warm_up } = match warm {
+    let Preconditioned { ftl: flash, warm_up } = match warm {
         Some(device) => device,
         None => precondition(scenario.erased_flash()?, scenario, given.traces, observer)?,
     };
     workload.warm_up = warm_up;
-    if let Some(future) = workload.future.take() {
-        flash.foresee(future);
-    }
     let media = given.record_operations(scenario.timeline());
     let mut tower = levels.over(flash);
     if scenario.precondition.through_caches && (scenario.has_cache() || scenario.host_buffer.exists()) {

@@ -35,7 +35,6 @@ impl Scenario {
         self.check_replay()?;
         self.check_workload()?;
         self.check_precondition()?;
-        self.check_future()?;
         self.check_restart()?;
         self.check_external()?;
         self.hybrid.as_ref().map_or(Ok(()), |hybrid| self.check_hybrid(hybrid))
@@ -150,33 +149,6 @@ impl Scenario {
             return Err(Misfit::new("precondition.until_free", problem));
         }
         Ok(())
-    }
-
-    /// An oracle is told of the host's writes, so they must come to flash as they are.
-    fn check_future(&self) -> Result<(), Misfit> {
-        if !self.ftl.placement.needs_future() {
-            return Ok(());
-        }
-        let (key, problem) = if self.workload.has_jobs() {
-            (
-                "workload.fio",
-                "the order of its requests depends on answers; a trace or generated requests are allowed",
-            )
-        } else if self.has_cache() {
-            ("cache.size", "a cache changes what is written to flash; \"0B\" is allowed")
-        } else if self.host_buffer.exists() {
-            ("host_buffer.size", "a buffer changes what is written to flash; \"0B\" is allowed")
-        } else if self.hybrid.is_some() {
-            ("hybrid.scheme", "a flash cache before disks decides what is written to flash; none is allowed")
-        } else if self.pages_per_unit() > 1 {
-            (
-                "ftl.indirection_unit",
-                "pages of a unit are written that the host does not write; a page is allowed",
-            )
-        } else {
-            return Ok(());
-        };
-        Err(Misfit::new(key, format!("with ftl.placement \"{}\" {problem}", self.ftl.placement.name())))
     }
 
     fn check_external(&self) -> Result<(), Misfit> {

@@ -185,30 +185,3 @@ fn units_of_several_superblocks_are_as_larger_blocks() {
     assert!(erases(&one) > 0);
     assert_eq!(4 * erases(&one), erases(&other));
 }
-
-#[test]
-fn an_oracle_reads_the_workload_ahead() {
-    let copies = |placement: &str| {
-        let fill = ("precondition.fill", "sequential");
-        let scenario = scenario(&[("ftl.placement", placement), ("gc.low_mark", "6"), fill]);
-        let metrics = serde_json::to_value(measured(&scenario)).expect("plain data");
-        metrics["gc_copies_pages"].as_u64().expect("a count")
-    };
-    let (known, unknown) = (copies("future-knowledge"), copies("sepgc"));
-    assert!(known < unknown, "{known} copies with the future known, {unknown} without");
-    let grown = copies(r#"{ name = "future-knowledge", growth = 3 }"#);
-    assert!(
-        grown < known,
-        "{grown} copies where each class is three times as long, {known} where all are alike"
-    );
-    let refused = |key: &str, value: &str| {
-        refusal(&[("ftl.placement", "future-knowledge"), ("gc.low_mark", "6"), (key, value)])
-    };
-    let cache = refused("cache.size", "10%");
-    assert!(
-        cache.starts_with("cache.size: with ftl.placement \"future-knowledge\" a cache changes"),
-        "{cache}"
-    );
-    let buffer = refused("host_buffer.size", "64KiB");
-    assert!(buffer.starts_with("host_buffer.size: with ftl.placement"), "{buffer}");
-}

@@ -11,7 +11,7 @@ use coflash_scenario::without_nulls;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
-const KIND: Kind = Kind { name: "warm device", magic: b"COFLWARM", format: 7 };
+const KIND: Kind = Kind { name: "warm device", magic: b"COFLWARM", format: 8 };
 
 /// How many times smaller zstd makes something at most: a block of 128 KiB takes 4 bytes.
 const COMPRESSED_MAX: usize = 1 << 15;

@@ -57,11 +57,6 @@ impl Ftl {
         }
         let is_queued = known.is_full() && self.placer.is_queued(block);
         assert_eq!(known.state == State::Queued, is_queued, "{block:?}: in a queue of the placement policy");
-        let is_full = known.is_full() || known.state == State::Victim;
-        if let Some(recorded) = self.placer.recorded(block).filter(|_| !self.has_failed) {
-            let valid = if is_full { known.valid } else { 0 };
-            assert_eq!(recorded, valid, "{block:?}: valid pages in the records of the placement policy");
-        }
         assert!(known.state != State::Free || known.valid == 0, "{block:?}: free and not empty");
         let is_kept = known.state == State::Free || self.has_failed;
         assert!(

@@ -26,7 +26,6 @@ use crate::hook::GcHook;
 use crate::ids::{GroupId, PoolId};
 use crate::marks::Marks;
 use crate::page::{Coverage, PageRead, PageWrite};
-use crate::placement::Future;
 use crate::recorder::DecisionRecorder;
 use crate::requirements::Requirements;
 use crate::stream::WriteStream;
@@ -189,11 +188,6 @@ impl Ftl {
     #[must_use]
     pub fn takes_hints(&self) -> bool {
         self.placer.takes_hints
-    }
-
-    /// Give all future writes to an oracle among the placement policies.
-    pub fn foresee(&mut self, future: Future) {
-        self.placer.foresee(future);
     }
 
     /// Set all counters to zero, but not the erase counts.
@@ -511,7 +505,6 @@ impl Ftl {
         let block = self.dims.block_of(page);
         debug_assert!(self.pages.valid.get(block, page), "{page:?} is invalidated twice");
         self.pages.valid.clear(block, page);
-        self.placer.left(block, || self.pages.owner[page]);
         let known = &mut self.blocks[block];
         known.valid -= 1;
         if known.marked > 0 && self.pages.take_marks(block, page).any() {
@@ -549,7 +542,6 @@ impl Ftl {
     fn seal(&mut self, pool: PoolId, block: BlockId) {
         self.histories[block].sealed_at = self.sequence;
         self.offer(pool, block);
-        self.placer.sealed(block, &self.pages, &self.geometry);
         self.look_ahead_to_blocks(pool);
     }
 

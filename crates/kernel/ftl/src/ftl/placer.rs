@@ -2,13 +2,12 @@
 //! informs the policy of blocks.
 
 use super::Ftl;
-use super::pages::Pages;
 use crate::block::State;
 use crate::counters::PlacementClass;
 use crate::dimensions::Dimensions;
 use crate::ids::{GroupId, PoolId};
 use crate::placement::{
-    CLASSES_MAX, Class, Cleaned, Future, GcWrite, Placed, Placement, PlacementConfig, Shape, UserWrite,
+    CLASSES_MAX, Class, Cleaned, GcWrite, Placed, Placement, PlacementConfig, Shape, UserWrite,
 };
 use crate::stream::WriteStream;
 use coflash_base::{IdVec, Index, Lpn, PlacementId, Save};
@@ -31,7 +30,6 @@ pub(super) struct Placer {
     block_bytes: u64,
     /// Whether the policy takes the hints of writes.
     pub(super) takes_hints: bool,
-    follows_blocks: bool,
     pages: u32,
     /// The last copies of pages without a valid one.
     last: LastCopies,
@@ -85,7 +83,6 @@ impl Placer {
             page_bytes,
             block_bytes: page_bytes * u64::from(geometry.pages_per_block),
             takes_hints: config.handles().is_some(),
-            follows_blocks: config.follows_blocks(),
             pages: dims.logical_pages,
             last: LastCopies::default(),
         }
@@ -95,11 +92,6 @@ impl Placer {
     #[inline(always)]
     pub(super) fn has_policy(&self) -> bool {
         self.classes > 0
-    }
-
-    /// Give all future writes to an oracle.
-    pub(super) fn foresee(&mut self, future: Future) {
-        self.policy.foresee(future, self.now);
     }
 
     /// The counters of each class; nothing without a policy.
@@ -147,36 +139,6 @@ impl Placer {
         GroupId::new(class.get())
     }
 
-    /// Note that a block is full, or closed early.
-    pub(super) fn sealed(&mut self, block: BlockId, pages: &Pages, geometry: &Geometry) {
-        if self.follows_blocks {
-            let in_word = |word: usize, mut valid: u64| {
-                std::iter::from_fn(move || {
-                    let index = (valid != 0).then(|| word as u32 * 64 + valid.trailing_zeros())?;
-                    valid &= valid - 1;
-                    Some(index)
-                })
-            };
-            let mut valid = (0..pages.valid.words_per_block)
-                .flat_map(|word| in_word(word, pages.valid.word(block, word)))
-                .filter_map(|index| pages.owner[geometry.page(block, index)]);
-            self.policy.sealed(block, &mut valid);
-        }
-    }
-
-    /// Note that a page of a block becomes invalid; `owner` finds the page.
-    #[inline(always)]
-    pub(super) fn left(&mut self, block: BlockId, owner: impl FnOnce() -> Option<Lpn>) {
-        if self.follows_blocks {
-            owner().into_iter().for_each(|lpn| self.policy.left(lpn, block));
-        }
-    }
-
-    /// The number of valid pages of a full block in the records of a policy that has them.
-    pub(super) fn recorded(&self, block: BlockId) -> Option<u32> {
-        self.follows_blocks.then(|| self.policy.recorded(block))
-    }
-
     /// Whether a full block is in a queue of the policy.
     #[inline(always)]
     pub(super) fn is_queued(&self, block: BlockId) -> bool {
@@ -215,9 +177,6 @@ impl Placer {
     pub(super) fn erased(&mut self, block: BlockId) {
         if self.has_policy() {
             self.counts[self.blocks[block].class].erased_bytes += self.block_bytes;
-            if self.follows_blocks {
-                self.policy.erased(block);
-            }
         }
     }
 

@@ -75,10 +75,6 @@ impl Ftl {
                 self.recount(pool, block);
             }
         }
-        // Now their pages are known.
-        for block in self.blocks.ids().filter(|&block| self.blocks[block].is_full()) {
-            self.placer.sealed(block, &self.pages, &self.geometry);
-        }
         Ok(())
     }
 

@@ -5,31 +5,22 @@
 use crate::groups::Groups;
 use crate::stream::WriteStream;
 use coflash_base::{Lpn, Misfit, PlacementId, Save, id_type};
-use coflash_media::BlockId;
 
 mod dac;
-mod eti;
 mod external;
-mod fadac;
 mod fdp;
-mod future_knowledge;
 mod life;
 mod midas;
-mod multi_log;
-mod nearest;
 mod none;
 mod score;
 mod sepbit;
 mod sepgc;
-mod sfs;
 #[cfg(test)]
 mod tests;
 mod times;
-mod warcip;
 
 pub use external::{ExternalPlacement, MakePlacement};
 pub use fdp::{Copies, FdpConfig, Idle, Isolation};
-pub use future_knowledge::{Future, FutureKnowledgeConfig};
 pub use score::PlacementScoreConfig;
 
 coflash_base::policy_family! { ($)
@@ -39,16 +30,10 @@ coflash_base::policy_family! { ($)
         "none" => Streams(none::Streams),
         "sepgc" => SepGc(sepgc::SepGc),
         "dac" => Dac(dac::Dac),
-        "sfs" => Sfs(sfs::Sfs),
-        "multi-log" => MultiLog(multi_log::MultiLog),
-        "eti" => Eti(eti::Eti),
-        "fadac" => Fadac(fadac::Fadac),
-        "warcip" => Warcip(warcip::Warcip),
         "sepbit" => SepBit(sepbit::SepBit),
         "midas" => Midas(midas::Midas),
         "fdp" => Fdp(fdp::Fdp),
         "score" => Score(score::PlacementByScore),
-        "future-knowledge" => FutureKnowledge(future_knowledge::FutureKnowledge),
     }
 }
 
@@ -165,17 +150,6 @@ pub trait PlacementPolicy: coflash_base::Policy {
         None
     }
 
-    /// Whether the policy is an oracle: it needs all future writes.
-    fn needs_future(config: &Self::Config) -> bool {
-        let _ = config;
-        false
-    }
-
-    /// Take all future writes, from `now` on. Called once for an oracle, before the first of them.
-    fn foresee(&mut self, future: Future, now: u64) {
-        let _ = (future, now);
-    }
-
     /// Create a policy for an erased device. [`classes`](Self::classes) has accepted `config`.
     fn new(config: &Self::Config, shape: Shape) -> Self;
 
@@ -184,30 +158,6 @@ pub trait PlacementPolicy: coflash_base::Policy {
 
     /// Choose the class of a page to be copied, among [`Classes::Own`]'s `gc`. Called once per copy.
     fn gc_write(&mut self, page: GcWrite) -> Class;
-
-    /// Whether the policy keeps records of full blocks: the next three functions are called.
-    const FOLLOWS_BLOCKS: bool = false;
-
-    /// Learn of a block that is full, or closed early, and of its valid pages.
-    fn sealed(&mut self, block: BlockId, pages: &mut dyn Iterator<Item = Lpn>) {
-        let _ = (block, pages);
-    }
-
-    /// Learn that a page of a block, which may be open, becomes invalid. Called before the choice of its next class.
-    fn left(&mut self, lpn: Lpn, block: BlockId) {
-        let _ = (lpn, block);
-    }
-
-    /// Learn that a block is erased, after all its pages were copied or became invalid.
-    fn erased(&mut self, block: BlockId) {
-        let _ = block;
-    }
-
-    /// The number of valid pages of a block in the policy's records, for tests: 0 unless it is full.
-    fn recorded(&self, block: BlockId) -> u32 {
-        let _ = block;
-        0
-    }
 
     /// Learn from a victim, before its pages are copied.
     fn cleaned(&mut self, block: Cleaned) {
@@ -244,12 +194,6 @@ impl PlacementConfig {
         placement_build!(self, type P, config => <P as PlacementPolicy>::handles(config))
     }
 
-    /// Whether the policy is an oracle: it needs all future writes.
-    #[must_use]
-    pub fn needs_future(&self) -> bool {
-        placement_build!(self, type P, config => <P as PlacementPolicy>::needs_future(config))
-    }
-
     /// The memory that the policy takes for each logical page, in bytes.
     #[must_use]
     pub fn bytes_per_page(&self) -> u32 {
@@ -274,10 +218,6 @@ impl PlacementConfig {
         }
     }
 
-    pub(crate) fn follows_blocks(&self) -> bool {
-        placement_build!(self, type P, _ => <P as PlacementPolicy>::FOLLOWS_BLOCKS)
-    }
-
     pub(crate) fn build(&self, shape: Shape) -> Placement {
         placement_build!(self, config => PlacementPolicy::new(config, shape))
     }
@@ -287,14 +227,9 @@ impl Placement {
     coflash_base::forward_to_variant! { placement_dispatch;
         pub(crate) fn user_write(&mut self, page: UserWrite) -> Class;
         pub(crate) fn gc_write(&mut self, page: GcWrite) -> Class;
-        pub(crate) fn sealed(&mut self, block: BlockId, pages: &mut dyn Iterator<Item = Lpn>) -> ();
-        pub(crate) fn left(&mut self, lpn: Lpn, block: BlockId) -> ();
-        pub(crate) fn erased(&mut self, block: BlockId) -> ();
-        pub(crate) fn recorded(&self, block: BlockId) -> u32;
         pub(crate) fn cleaned(&mut self, block: Cleaned) -> ();
         pub(crate) fn queues(&self) -> &[u32];
         pub(crate) fn rearrange(&mut self) -> Option<u32>;
-        pub(crate) fn foresee(&mut self, future: Future, now: u64) -> ();
     }
 }
 

@@ -5,20 +5,18 @@ use super::{
     UserWrite,
 };
 use crate::groups::Groups;
-use crate::placement::{FdpConfig, Future};
+use crate::placement::FdpConfig;
 use crate::requirements::Requirements;
 use crate::stream::WriteStream;
 use coflash_base::Save;
 use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_base::{IdVec, Lpn, PlacementId, Share};
-use coflash_media::BlockId;
 
 const PAGES: u32 = 200;
-const BLOCKS: u32 = 30;
 
 fn shape() -> Shape {
     let groups = Groups::new(&Vec::new(), Requirements::NONE).expect("streams");
-    Shape { pages: PAGES, pages_per_block: 8, pools: 1, blocks: BLOCKS, free_blocks: 2, groups }
+    Shape { pages: PAGES, pages_per_block: 8, pools: 1, blocks: 30, free_blocks: 2, groups }
 }
 
 /// A block that was opened at the beginning.
@@ -26,12 +24,12 @@ fn placed(class: Class) -> Placed {
     Placed { class, opened_at: 0 }
 }
 
-/// A policy, and the FTL's knowledge of each page.
+/// A policy, and the class of each page's block.
 #[derive(Clone)]
 struct Checked {
     classes: Classes,
     placement: Placement,
-    place: IdVec<Lpn, Option<(Class, BlockId)>>,
+    class: IdVec<Lpn, Option<Class>>,
     now: u64,
 }
 
@@ -40,7 +38,7 @@ impl Checked {
         Self {
             classes: config.classes().expect("the defaults are allowed"),
             placement: config.build(shape()),
-            place: IdVec::filled(None, PAGES as usize),
+            class: IdVec::filled(None, PAGES as usize),
             now: 0,
         }
     }
@@ -55,18 +53,14 @@ impl Checked {
         };
         let hint = PlacementId::new(stream.random_range(0..300));
         let event = stream.random_range(0..8);
-        if let Some((_, block)) = self.place[lpn].filter(|_| event != 1) {
-            self.placement.left(lpn, block);
-        }
-        let class = match (event, self.place[lpn].map(|(class, _)| class)) {
+        let class = match (event, self.class[lpn]) {
             (0, _) => {
-                self.place[lpn] = None;
+                self.class[lpn] = None;
                 return None;
             }
             (1, _) => {
                 let class = Class::new(stream.random_range(0..count));
                 let valid = stream.random_range(0..8);
-                self.placement.erased(BlockId::new(stream.random_range(0..BLOCKS)));
                 self.placement.cleaned(Cleaned { class, opened_at: now / 2, now, valid, lazily: false });
                 return None;
             }
@@ -87,9 +81,7 @@ impl Checked {
             }
         };
         assert!(class.get() < count, "{class:?} of {count}");
-        let block = BlockId::new(stream.random_range(0..BLOCKS));
-        self.placement.sealed(block, &mut std::iter::once(lpn));
-        self.place[lpn] = Some((class, block));
+        self.class[lpn] = Some(class);
         Some(class)
     }
 }
@@ -275,58 +267,6 @@ fn dac_goes_up_and_down() {
         || dac.gc_write(GcWrite { lpn, stream: WriteStream::Gc, now: 0, from: Class::new(5) }).get();
     assert_eq!([copy(), copy()], [4, 3]);
     assert_eq!(write(&mut dac, None), 0, "a trimmed page is new");
-}
-
-/// The classes of the oracle, by hand: a class is a block of 8 writes.
-#[test]
-fn future_knowledge_separates_by_the_time_left() {
-    let mut future = Future::new(PAGES);
-    let [a, b, c] = [0, 1, 2].map(Lpn::new);
-    // a is written at 0 and 20 and then trimmed; b is written at 1; c exists already and is written at 19.
-    [a, b].iter().for_each(|&lpn| future.write(lpn));
-    (3..20).for_each(|lpn| future.write(Lpn::new(lpn)));
-    [c, a].iter().for_each(|&lpn| future.write(lpn));
-    future.trim(a);
-    let mut oracle = PlacementConfig::by_name("future-knowledge").unwrap().build(shape());
-    let copy = |oracle: &mut Placement, lpn, now| {
-        oracle.gc_write(GcWrite { lpn, stream: WriteStream::Gc, now, from: Class::new(0) }).get()
-    };
-    assert_eq!(copy(&mut oracle, a, 5), 5, "without a future everything lives on");
-    oracle.foresee(future, 100);
-    let write = |oracle: &mut Placement, lpn, now| {
-        let page = UserWrite { lpn, stream: WriteStream::Host, now, replaces: None, placement: None };
-        oracle.user_write(page).get()
-    };
-    assert_eq!(
-        [write(&mut oracle, a, 100), write(&mut oracle, b, 101)],
-        [20 / 8, 5],
-        "b is not written again"
-    );
-    assert_eq!([copy(&mut oracle, a, 105), copy(&mut oracle, a, 119), copy(&mut oracle, c, 103)], [1, 0, 2]);
-    assert_eq!([write(&mut oracle, c, 119), write(&mut oracle, a, 120)], [5, 0], "trimmed at once");
-}
-
-/// ETI finds the extent that is written again and again.
-#[test]
-fn eti_finds_hot_extents() {
-    let mut eti = PlacementConfig::by_name("eti").unwrap().build(shape());
-    let mut request = |first: u32, pages: u32| -> Vec<u32> {
-        let write = |lpn| UserWrite {
-            lpn: Lpn::new(lpn),
-            stream: WriteStream::Host,
-            now: 0,
-            replaces: None,
-            placement: None,
-        };
-        (first..first + pages).map(|lpn| eti.user_write(write(lpn)).get()).collect()
-    };
-    for _ in 0..4 {
-        assert_eq!(request(40, 8), [1; 8]);
-        request(100, 1);
-    }
-    assert_eq!(request(40, 8), [0; 8], "written four times");
-    assert_eq!(request(39, 1), [1]);
-    assert_eq!(request(48, 1), [1]);
 }
 
 #[test]

@@ -10,7 +10,6 @@
 use crate::setup::{Setup, page_write};
 use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_base::{Ahead, Lpn, Share};
-use coflash_ftl::placement::Future;
 use coflash_ftl::{
     CopyAll, FreeMark, Ftl, FtlConfig, Io, PlacementConfig, Pools, Provisioning, Spare, VictimConfig,
     WriteStream,
@@ -81,7 +80,6 @@ const AS_LONG: Course = Course { fill: true, warm: Warm::Passes(9), counted: 2.0
 const YOUNG: Course = Course { fill: false, warm: Warm::DeviceWrites(40), counted: 0.25 };
 
 /// Draws pages.
-#[derive(Clone)]
 struct Pages {
     pattern: Pattern,
     zipf: Zipf<f64>,
@@ -180,12 +178,6 @@ fn run(setup: &Setup, pattern: Pattern, course: Course) -> Found {
     }
     let mut drawn = Pages::new(pattern, pages, Seed(setup.seed).stream("amplification"));
     let counted = (course.counted * f64::from(pages)) as u64;
-    if setup.ftl.placement.needs_future() {
-        let Warm::Passes(warm) = course.warm else { panic!("an oracle needs the number of writes") };
-        let (mut future, mut ahead) = (Future::new(pages), drawn.clone());
-        (0..u64::from(warm * pages) + counted).for_each(|_| future.write(ahead.draw()));
-        ftl.foresee(future);
-    }
     match course.warm {
         Warm::Passes(passes) => write_drawn(&mut ftl, &mut drawn, u64::from(passes * pages)),
         Warm::DeviceWrites(writes) => {
@@ -321,17 +313,11 @@ const COST_BENEFIT: &str = r#"{"name":"cost-benefit","age":"root"}"#;
 /// The write amplification that the public simulator of SepBIT's authors gives for [`Pattern::MovingZipf`], by skew and victims:
 /// 12,800 pages in segments of 128, six classes, GC whenever invalid pages of full segments are 15 % of the log; over
 /// sixty passes from the empty log, the first of which makes it about 1 % smaller.
-const SEPBIT: [(&str, [f64; SKEWS.len()]); 10] = [
+const SEPBIT: [(&str, [f64; SKEWS.len()]); 4] = [
     ("none", [3.448, 3.798, 4.246, 4.237]),
     ("sepgc", [3.436, 3.618, 3.581, 3.186]),
     ("dac", [3.410, 3.485, 3.287, 2.859]),
-    ("sfs", [3.413, 3.471, 3.333, 2.679]),
-    ("multi-log", [3.409, 3.567, 3.476, 3.150]),
-    ("eti", [3.421, 3.573, 3.518, 3.113]),
-    ("fadac", [3.405, 3.566, 3.591, 3.078]),
-    ("warcip", [3.419, 3.556, 3.527, 3.030]),
     ("sepbit", [3.428, 3.508, 3.249, 2.808]),
-    ("future-knowledge", [2.757, 2.700, 2.468, 2.298]),
 ];
 
 /// The write amplification of passes 3 to 5, and of the last five of thirty, by the public simulator of MiDAS: 1 GB in segments of 2 MiB, of

@@ -1,13 +1,11 @@
-//! The writes of a workload that is read an additional time, before the run: for oracles among the placement policies, and for
-//! preconditioning by the run's own writes.
+//! The requests of a workload that is read an additional time, before the run: for preconditioning by the run's own writes, and for
+//! a lower bound of flash programs.
 
 use crate::address::{AddressMap, Lpns};
 use crate::error::RunError;
-use crate::observer::{Cancelled, Observer, Phase};
-use coflash_ftl::placement::Future;
+use crate::observer::Cancelled;
 use coflash_scenario::Scenario;
-use coflash_workload::{Op, Request, Source};
-use std::cell::Cell;
+use coflash_workload::{Request, Source};
 
 /// Read a workload for a device of `logical_pages`, and show each request with its pages. Ends with false before a request that does
 /// not fit, which the run will refuse. `look` is called now and then, with the part that was read.
@@ -39,27 +37,4 @@ pub(crate) fn each_request(
         }
         left -= batch.len() as u64;
     }
-}
-
-/// Read the writes and trims of a workload, for a device of `logical_pages`. Takes 4 bytes per page written.
-///
-/// # Errors
-/// See [`each_request`].
-pub(crate) fn future(
-    scenario: &Scenario,
-    source: &mut dyn Source,
-    logical_pages: u32,
-    observer: &mut dyn Observer,
-) -> Result<Future, RunError> {
-    let (mut future, read) = (Future::new(logical_pages), Cell::new(0));
-    let look = |share| observer.progress(Phase::Precondition, share, read.get());
-    each_request(scenario, source, logical_pages, look, |request, lpns| {
-        read.set(read.get() + 1);
-        lpns.iter().for_each(|lpn| match request.op {
-            Op::Write => future.write(lpn),
-            Op::Trim => future.trim(lpn),
-            Op::Read | Op::Flush => {}
-        });
-    })?;
-    Ok(future)
 }
