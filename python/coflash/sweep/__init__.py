@@ -126,7 +126,13 @@ class Sweep(Finding):
         found = []
         for key in self.results.varied():
             table, _, last = key.rpartition(".")
-            if key in axes or last in told or not {table, f"{table}.name"} & axes or key == f"{table}.name":
+            if (
+                key in axes
+                or last in told
+                or last == "digest"
+                or not {table, f"{table}.name"} & axes
+                or key == f"{table}.name"
+            ):
                 continue
             owners: dict[str, list[str]] = {}
             for run in map(self.results.scenario, self.results):
