@@ -183,6 +183,7 @@ def _family(path: str) -> tuple[str, ...]:
 
 def _key(path: str, along: tuple[str, ...], leaves: Sequence[Mapping[str, Any]]) -> Key:
     column = [leaf.get(path) for leaf in leaves]
+    own = [leaf.get(path) for leaf in leaves if f"{path.removesuffix('name')}code" in leaf]
     values = list({_hashable(value): value for value in column}.values())
     quantities = {place: quantity for place, value in enumerate(values) if (quantity := parsed(value))}
     units = {unit for _, unit in quantities.values()}
@@ -195,7 +196,7 @@ def _key(path: str, along: tuple[str, ...], leaves: Sequence[Mapping[str, Any]])
             unit = units.pop()
             numbers = tuple(quantities[place][0] for place in order)
         values = [values[place] for place in order] + [None] * (len(values) - len(order))
-    elif family := _family(path):
+    elif {*map(str, values)} <= {*(family := _family(path)), *own, str(None)}:
         places = {name: place for place, name in enumerate(family)}
         values.sort(key=lambda value: (value is None, places.get(str(value), len(places)), str(value)))
     places = {_hashable(value): place for place, value in enumerate(values)}
