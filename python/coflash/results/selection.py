@@ -79,9 +79,8 @@ def _newest(runs: list[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:
 
 def _own_versions(scenario: Mapping[str, Any]) -> dict[tuple[str, str], str]:
     """Return for each policy of the user's own, by its key and code, the digest of its source."""
-    own = [key for key in external.KEYS if leaf(scenario, f"{key}.name".split(".")) == OWN]
-    found = ((key, leaf(scenario, key.split("."))) for key in own)
-    return {(key, policy["code"]): policy.get("digest", "") for key, policy in found}
+    chosen = ((key, leaf(scenario, key.split("."))) for key in external.KEYS)
+    return {(key, one["code"]): one.get("digest", "") for key, one in chosen if leaf(one, ["name"]) == OWN}
 
 
 def key_called(keys: Sequence[Key], name: str) -> Key:

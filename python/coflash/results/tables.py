@@ -44,9 +44,8 @@ def runs_table(
     places = {run: place for place, run in enumerate(results)}
     revisions = {run: str(results.document(run).get("revision", 0)) for run in results}
     revised = ["revision"] if len({*revisions.values()}) > 1 else []
-    table = estimated(
-        ["run", *revised, *(key.path for key in keys), *(["seeds"] if over_seeds else [])], measures, title
-    )
+    columns = ["run", *revised, *(key.path for key in keys), *(["seeds"] if over_seeds else [])]
+    table = estimated(columns, measures, title)
     for runs in groups:
         revision = [revisions[runs[0]]] if revised else []
         values = ["" if (one := key.values[key.codes[places[runs[0]]]]) is None else text_of(one) for key in keys]

@@ -130,10 +130,8 @@ def name_own(leaves: Sequence[dict[str, Any]]) -> None:
         versions = Counter(code for code, _ in {(code, leaf.get(f"{table}digest")) for leaf, code in own})
         classes = Counter(code.rpartition(":")[2] for code in versions)
         for leaf, code in own:
-            name = code.rpartition(":")[2]
-            leaf[path] = name if classes[name] == 1 else code
-            if versions[code] > 1:
-                leaf[path] += f" {leaf.get(f'{table}digest', '')[:8]}"
+            name, digest = code.rpartition(":")[2], str(leaf.get(f"{table}digest", ""))[:8]
+            leaf[path] = (name if classes[name] == 1 else code) + f" {digest}" * (versions[code] > 1)
 
 
 def _differing(scenarios: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
