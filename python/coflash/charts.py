@@ -54,6 +54,8 @@ _MARK_OF_PNG = struct.pack(">I", len(_SOFTWARE) - 4) + _SOFTWARE + struct.pack("
 _MARK_OF_SVG, _MARK_OF_PDF = "<!-- drawn by coflash -->", b"\n% drawn by coflash\n"
 _DIGITS = "0123456789"
 _FONT = "Liberation Sans, Arial, sans-serif"
+_TICK = 10
+"""The width of the ends of an interval of a line: more than that of a marker, which may hide all the rest."""
 _LETTER = 0.5
 """The mean width of a letter, as a share of the size of its font."""
 
@@ -192,7 +194,8 @@ def line_layers(
         spread = "isValid(datum.low) && datum.low != datum.high"
         layers.append(_layer("rule", {"x": x, "y": low, "y2": {"field": "high"}, "color": colour}, spread))
         layers += [
-            _layer("tick", {"x": x, "y": end, "color": colour}, spread, orient="horizontal") for end in (low, high)
+            _layer("tick", {"x": x, "y": end, "color": colour}, spread, orient="horizontal", size=_TICK)
+            for end in (low, high)
         ]
     dashes = {"color": colour, "strokeDash": channels["strokeDash"]}
     layers.append(_layer("line", {**at, **dashes, **joined}, interpolate=how, clip=True))
@@ -397,8 +400,10 @@ def _with_legend(chart: Chart, width: float) -> Spec:
     """Return the look of a picture whose legend has as many columns as have room in its width."""
     look = config()
     colours = [layer["encoding"].get("color", {}) for layer in chart.layers]
-    names: list[str] = next((each["scale"]["domain"] for each in colours if "domain" in each.get("scale", {})), [])
+    named: Spec = next((each for each in colours if "domain" in each.get("scale", {})), {"scale": {"domain": []}})
+    names: list[str] = named["scale"]["domain"]
     labels = max((len(str(row.get("row", ""))[:_LABEL_LETTERS]) for row in chart.rows), default=0)
+    labels += len(named.get("title") or "")
     each = _LETTER * _SIZE * max(map(len, names), default=0) + 24
     return look | {"legend": look["legend"] | {"columns": max(1, int((width - _LETTER * _SIZE * labels) / each))}}
 

@@ -12,15 +12,18 @@ import importlib
 import importlib.util
 import inspect
 import sys
+import sysconfig
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import Any, Protocol, SupportsIndex, TypeGuard, TypeVar
 
 from coflash._core import Candidates, CoflashError, hint
+from coflash.files.errors import near_file
 
 _Class = TypeVar("_Class", bound=type)
 
@@ -108,6 +111,7 @@ class _Family:
     keys: tuple[str, ...]
     hooks: tuple[str, ...]
     """The methods that a class needs."""
+    hooks_if_given: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     """The attributes that a class needs: whole numbers."""
     numbers_if_given: tuple[str, ...] = ()
@@ -115,10 +119,10 @@ class _Family:
 
 _FAMILIES = (
     _Family(("gc.victim",), ("pick",)),
-    _Family(("cache.policy", "host_buffer.policy"), ("insert", "remove", "evict")),
-    _Family(("ftl.placement",), ("user_write", "gc_write"), ("classes",), ("gc_classes",)),
+    _Family(("cache.policy", "host_buffer.policy"), ("insert", "remove", "evict"), ("hit", "flag", "arrive")),
+    _Family(("ftl.placement",), ("user_write", "gc_write"), ("cleaned",), ("classes",), ("gc_classes",)),
 )
-_KEYS = tuple(key for family in _FAMILIES for key in family.keys)
+KEYS = tuple(key for family in _FAMILIES for key in family.keys)
 _registered: dict[tuple[str, str], type] = {}
 """The classes by code and digest: in a notebook, a scenario's class may be redefined later."""
 
@@ -139,17 +143,18 @@ def policy(key: str) -> Callable[[_Class], _Class]:
             [`PlacementPolicy`][coflash.PlacementPolicy].
 
     Raises:
-        CoflashError: There is no such key, or the class lacks a hook or a number.
+        CoflashError: There is no such key, the class lacks a hook or a number, or has a name that looks like one.
     """
     family = _family(key)
 
     def decorate(cls: _Class) -> _Class:
+        _refuse_misspelt(key, cls, family)
         if missing := [name for name in family.hooks if not callable(getattr(cls, name, None))]:
-            msg = f"{key}: {cls.__qualname__} has no method {missing[0]}; it needs {', '.join(family.hooks)}"
+            msg = f"{key}: {_code(cls)} has no method {missing[0]}; it needs {', '.join(family.hooks)}"
             raise CoflashError(msg)
         given = [*family.numbers, *(name for name in family.numbers_if_given if hasattr(cls, name))]
         if wrong := [name for name in given if type(getattr(cls, name, None)) is not int or getattr(cls, name) < 1]:
-            msg = f"{key}: {cls.__qualname__}.{wrong[0]}: a whole number from 1 is allowed, such as {wrong[0]} = 2"
+            msg = f"{key}: {_code(cls)}.{wrong[0]}: a whole number from 1 is allowed, such as {wrong[0]} = 2"
             raise CoflashError(msg)
         cls.__coflash_key__ = key  # type: ignore[attr-defined]
         return cls
@@ -173,7 +178,7 @@ def described(cls: type) -> dict[str, str]:
     Raises:
         CoflashError: Its source cannot be found.
     """
-    code, digest = f"{cls.__module__}:{cls.__qualname__}", _digest(cls)
+    code, digest = _code(cls), _digest(cls)
     _registered[code, digest] = cls
     return {"name": "external", "code": code, "digest": digest}
 
@@ -237,15 +242,44 @@ def source_file(cls: type) -> str:
     return file
 
 
-def place(raised: TracebackType | None) -> str:
-    """Return where an exception was raised, for a message."""
-    frames = traceback.extract_tb(raised)
-    return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+def place(raised: TracebackType | None, hook: Any = None) -> str:
+    """Return where the user's code raised an exception, for a message; if it raised none, where a hook or class is."""
+    code = getattr(hook, "__code__", getattr(hook.__init__, "__code__", None))
+    places = [(code.co_filename, code.co_firstlineno)] if code else []
+    places += [(frame.filename, frame.lineno) for frame in traceback.extract_tb(raised)]
+    own = [f" ({Path(file).name}:{line})" for file, line in places if not file.startswith(_NOT_THE_USERS)]
+    return own[-1] if own else ""
+
+
+_NOT_THE_USERS = ("<frozen", "<string>", str(Path(__file__).parent), *map(sysconfig.get_path, ("stdlib", "purelib")))
+
+
+def _refuse_misspelt(key: str, cls: type, family: _Family) -> None:
+    """Refuse a public name of a class that nothing reads, but that looks like a hook or a number."""
+    hooks = family.hooks + family.hooks_if_given
+    beginnings = {"on", *(hook.partition("_")[0] for hook in hooks)}
+    bases = [base for base in cls.__mro__ if base.__module__.partition(".")[0] not in sys.stdlib_module_names]
+    for name, value in [member for base in bases for member in vars(base).items()]:
+        allowed = hooks if callable(value) else family.numbers + family.numbers_if_given if type(value) is int else ()
+        begins = callable(value) and name.partition("_")[0] in beginnings
+        is_near = begins or get_close_matches(name, allowed, cutoff=_NEAR)
+        if is_near and name not in allowed and not name.startswith("_"):
+            meant = hint(name.removeprefix("on_"), allowed)
+            msg = f"{key}: {_code(cls)}.{name}: nothing uses it{meant}; your own names begin with _"
+            raise CoflashError(msg + place(None, value))
+
+
+_NEAR = 0.65
+"""How alike two names must be, of 1, for one to be taken for the other: `hti` for `hit`, not `promote` for `remove`."""
+
+
+def _code(cls: type) -> str:
+    return f"{cls.__module__}:{cls.__qualname__}"
 
 
 def _family(key: str) -> _Family:
-    if key not in _KEYS:
-        raise CoflashError(f'policy: "{key}" was given{hint(key, _KEYS)}')
+    if key not in KEYS:
+        raise CoflashError(f'policy: "{key}" was given{hint(key, KEYS)}')
     return next(family for family in _FAMILIES if key in family.keys)
 
 
@@ -257,7 +291,7 @@ def _imported(key: str, code: str) -> Any:
     here = str(Path.cwd())
     sys.path.append(here)
     try:
-        found: Any = sys.modules.get(name) or _executed(f"{key}.code: {code}", lambda: importlib.import_module(name))
+        found: Any = sys.modules.get(name) or _executed(f"{key}.code: {code}", lambda: _module(key, code, name))
     finally:
         sys.path.remove(here)
     for part in path.split("."):
@@ -268,9 +302,26 @@ def _imported(key: str, code: str) -> Any:
     return found
 
 
+def _module(key: str, code: str, name: str) -> ModuleType:
+    file = name if name.endswith(".py") else f"{name.replace('.', '/')}.py"
+    module = file.removesuffix(".py").replace("/", ".").strip(".")
+    if module != name and Path(file).is_file():
+        meant = code.replace(name, module, 1)
+        raise CoflashError(f'{key}.code: "{code}" was given; did you mean "{meant}"? (a module has no .py and no /)')
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if not f"{module}.".startswith(f"{error.name}."):
+            raise  # it is there, and imports one that is not
+    msg = f"{key}.code: {code}: no file {file} in {Path.cwd()}, nor in the folders of PYTHONPATH{near_file(file)}"
+    raise CoflashError(f"{msg}; run in the folder of the file, or add that to PYTHONPATH")
+
+
 def _executed(what: str, work: Callable[[], Any]) -> Any:
     try:
         return work()
+    except CoflashError:
+        raise
     except Exception as error:
         raise CoflashError(f"{what}: {type(error).__name__}: {error}{place(error.__traceback__)}") from error
 
@@ -282,7 +333,7 @@ def _digest(cls: type) -> str:
     try:
         _collect(cls, module, parts)
     except (OSError, TypeError) as error:
-        msg = f"{cls.__module__}:{cls.__qualname__}: its source is not to be found; define it in a file or a notebook"
+        msg = f"{_code(cls)}: its source is not to be found; define it in a file or a notebook"
         raise CoflashError(msg) from error
     text = "\0".join(f"{name}\0{source}" for name, source in sorted(parts.items()))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

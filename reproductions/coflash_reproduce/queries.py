@@ -127,7 +127,7 @@ class Queries:
             _register(connection, name, *function, runs)
         connection.execute(_MACROS)
         different = {run.key: run for run in runs}
-        results = Results("", ((key, run.files, run.document) for key, run in different.items()))  # type: ignore[misc]
+        results = Results("", ((key, run.files, run.document) for key, run in different.items()))
         table = results.table(text=True)
         connection.register("results", table)
         cases = [(n, r.experiment.name, r.experiment.title, r.case.line, r.case.at, r.key) for n, r in enumerate(runs)]

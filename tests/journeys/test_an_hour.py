@@ -25,7 +25,7 @@ def test_an_hour_of_a_student(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             case "toml":
                 Path("hour.toml").write_text(block, "utf-8")
                 skewed = block.replace('"uniform"', '{ name = "zipf", exponent = 0.8 }')
-                skewed = skewed.replace("random_passes = 3\n", "random_passes = 3\nthrough_caches = true\n")
+                skewed += "precondition.through_caches = true\n"
                 assert skewed.count("\n") == block.count("\n") + 1
                 Path("skewed.toml").write_text(skewed, "utf-8")
             case "python":
@@ -41,5 +41,5 @@ def test_an_hour_of_a_student(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             case "text":
                 shown += 1
                 assert [line for line in block.splitlines() if line not in printed.splitlines()] == [], printed
-    assert shown == 6
+    assert shown == 7
     assert any(Path("figures").glob("*.svg"))

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from io import BytesIO
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageChops
 
 from coflash import CoflashError
 from coflash.charts import (
@@ -17,6 +18,7 @@ from coflash.charts import (
     Look,
     bars,
     cells,
+    config,
     format_of,
     lines,
     looks,
@@ -149,3 +151,22 @@ def test_a_row_keeps_what_it_is_given() -> None:
     given: dict[str, Any] = {"x": 1.0, "y": 2.0}
     lines([given], Axis("x"), Axis("y"))
     assert given == {"x": 1.0, "y": 2.0}
+
+
+def test_an_interval_smaller_than_its_marker_is_seen_beside_it() -> None:
+    def drawn(**interval: float) -> Image.Image:
+        rows = [{"x": 0.0, "y": 5.0, **interval}, {"x": 1.0, "y": 9.0}]
+        return Image.open(BytesIO(picture(lines(rows, Axis("size"), Axis("WAF")), "png"))).convert("L")
+
+    beside = ImageChops.difference(drawn(low=4.999, high=5.001), drawn()).getbbox()
+    assert beside is not None
+    diameter_points = 2 * math.sqrt(config()["point"]["size"] / math.pi)
+    assert beside[2] - beside[0] > diameter_points * 300 / 72
+
+
+def test_a_legend_leaves_room_for_its_title() -> None:
+    names = ("none", "cdm", "cdm-overwrites", "cdm-removable")
+    rows = [{"x": 0.0, "y": 1.0, "name": name} for name in names]
+    for by, columns in (("", 3), ("cooperation", 2)):
+        chart = lines(rows, Axis("share"), Axis("WAF"), styles=looks(names), by=by)
+        assert whole([chart])["config"]["legend"]["columns"] == columns

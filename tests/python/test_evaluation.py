@@ -78,8 +78,8 @@ def test_code_is_evaluated_in_a_process_of_its_own(file: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "note"),
     [
-        ("raise ValueError('no idea')", "gc.victim: mine:Mine.pick raised ValueError: no idea (mine.py, line 7)"),
-        ("return len(candidates)", "was picked; a place from 0 to"),
+        ("raise ValueError('no idea')", "gc.victim: mine:Mine.pick raised ValueError: no idea (mine.py:7)"),
+        ("return len(candidates)", "was returned; a place from 0 to"),
         ("while True: pass", "it took more than 1 s of processor time"),
         pytest.param(
             "self.kept = bytearray(1 << 40)",

@@ -152,9 +152,9 @@ class Placing:
     [
         ("user_write", 3, r"user_write: 3 was returned; a class from 0 to 2 is allowed"),
         ("gc_write", 1, r"gc_write: 1 was returned; a class from 2 to 2 is allowed"),
-        ("gc_write", -1, r"gc_write raised OverflowError"),
-        ("user_write", "x", r"user_write raised TypeError"),
-        ("user_write", "raise", r"user_write raised ValueError: no idea \(test_external.py, line \d+\)"),
+        ("gc_write", -1, r"gc_write: -1 was returned; the number of a class is allowed \(test_external.py:\d+\)$"),
+        ("user_write", "x", r"user_write: 'x' was returned; the number of a class is allowed"),
+        ("user_write", "raise", r"user_write raised ValueError: no idea \(test_external.py:\d+\)$"),
         ("gc_write", "raise", r"gc_write raised ValueError: no idea"),
         ("cleaned", "raise", r"cleaned raised ValueError: no idea"),
     ],
@@ -194,7 +194,7 @@ def test_parameters_are_keyword_arguments() -> None:
     scenario = BUSY.with_(gc__victim=CostBenefit).with_({"gc.victim.parameters.offset": 1})
     assert metrics(scenario) == metrics(BUSY.with_(gc__victim="cost-benefit"))
     with pytest.raises(
-        CoflashError, match=r"CostBenefit.__init__ raised TypeError: .*unexpected keyword argument 'of'"
+        CoflashError, match=r"CostBenefit.__init__ raised TypeError: .*argument 'of' \(policies_of_ones_own.py:\d+\)$"
     ):
         coflash.run(BUSY.with_(gc__victim=CostBenefit).with_({"gc.victim.parameters.of": 1}))
 
@@ -274,7 +274,7 @@ class Raising:
 
 
 LINE = Raising.pick.__code__.co_firstlineno + 1
-RAISED = f"gc.victim: test_external:Raising.pick raised ValueError: no idea (test_external.py, line {LINE})"
+RAISED = f"gc.victim: test_external:Raising.pick raised ValueError: no idea (test_external.py:{LINE})"
 
 
 @coflash.policy("gc.victim")
@@ -290,6 +290,10 @@ class Picking:
                 candidates.cost[0] = 0.0
             case "unlock":
                 candidates.cost.flags.writeable = True
+            case "nothing":
+                return None
+            case "cost":
+                return candidates.cost
             case "fullest":
                 return candidates.cost.argmax()
             case "interrupt":
@@ -297,12 +301,17 @@ class Picking:
         return self.what
 
 
+PICKING = Picking.pick.__code__.co_firstlineno
+
+
 @pytest.mark.parametrize(
     ("what", "problem"),
     [
         (-1, r"pick: -1 was returned; a place from 0 to \d+ is allowed"),
-        (10**6, r"pick: 1000000 was picked; a place from 0 to \d+ is allowed"),
-        (0.5, r"pick raised TypeError: .*float.*"),
+        (10**6, r"pick: 1000000 was returned; a place from 0 to \d+ is allowed"),
+        ("nothing", rf"pick: None was returned; a place from 0 to \d+ is allowed \(test_external.py:{PICKING}\)$"),
+        (0.5, r"pick: 0.5 was returned; a place from 0 to \d+ is allowed"),
+        ("cost", r"pick: array\(.{,40} was returned; a place from 0 to \d+ is allowed"),
         ("write", r"pick raised ValueError: assignment destination is read-only"),
         ("unlock", r"pick raised ValueError: cannot set WRITEABLE flag"),
         ("fullest", r"pick: \d+ picks in a row were blocks without an invalid page"),
@@ -340,11 +349,14 @@ class Evicting(Lru):
         return {"none": None, "absent": 2**31, "raise": None}[self.what] if self.what != "raise" else self.nothing  # type: ignore[attr-defined]
 
 
+EVICTING = Evicting.evict.__code__.co_firstlineno
+
+
 @pytest.mark.parametrize(
     ("what", "problem"),
     [
-        ("none", "evict raised TypeError"),
-        ("absent", "evict: page 2147483648 was given; it is not in the cache"),
+        ("none", rf"evict: None was returned; a page in the cache is allowed \(test_external.py:{EVICTING}\)$"),
+        ("absent", rf"evict: 2147483648 was returned; a page in the cache is allowed \(test_external.py:{EVICTING}\)$"),
         ("raise", "evict raised AttributeError"),
     ],
 )
@@ -384,7 +396,10 @@ class Keeping:
         ),
         ({"gc.victim": "external"}, "gc.victim.code: it must be given"),
         ({"gc.victim": {"name": "external", "code": "x"}}, "gc.victim.code: .*module:Class is allowed"),
-        ({"gc.victim": {"name": "external", "code": "nowhere:X"}}, "nowhere:X: ModuleNotFoundError: No module"),
+        (
+            {"gc.victim": {"name": "external", "code": "nowhere:X"}},
+            r"nowhere:X: no file nowhere.py in \S+, nor .*; run in",
+        ),
         (
             {"gc.victim": {"name": "external", "code": "policies_of_ones_own:Gredy"}},
             'has no class "Gredy"; did you mean "Greedy"',
@@ -424,6 +439,60 @@ def test_a_class_without_a_hook_is_refused() -> None:
 
     with pytest.raises(CoflashError, match=r'"gc\.victm" was given; did you mean "gc.victim"'):
         coflash.policy("gc.victm")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("on_acces", r"\(allowed: insert, remove, evict, hit, flag, arrive\)"),
+        ("on_hit", 'did you mean "hit"'),
+        ("hti", 'did you mean "hit"'),
+        ("evict_page", 'did you mean "evict"'),
+        ("arrived", 'did you mean "arrive"'),
+    ],
+)
+def test_a_name_that_looks_like_a_hook_is_refused(name: str, meant: str) -> None:
+    def own(_self: Any, page: int) -> None: ...
+
+    line = own.__code__.co_firstlineno
+    with pytest.raises(
+        CoflashError, match=rf"test_external:Mine.{name}: nothing.*{meant}.*\(test_external.py:{line}\)$"
+    ):
+        coflash.policy("cache.policy")(type("Mine", (Lru,), {name: own, "__module__": __name__}))
+
+
+def test_names_of_ones_own_stay() -> None:
+    helpers = {name: lambda _self: None for name in ("promote", "history", "is_dirty", "_evict", "_on_hit", "__len__")}
+    kept = type("Mine", (Lru,), helpers | {"size": 1})
+    assert coflash.policy("cache.policy")(kept) is kept
+    with pytest.raises(CoflashError, match=r'SepGc.gc_class: nothing uses it; did you mean "gc_classes"'):
+        coflash.policy("ftl.placement")(type("SepGc", (SepGc,), {"gc_class": 1}))
+    of_python = type("Mine", (Lru, dict[int, bool].__origin__), {})  # type: ignore[attr-defined]
+    assert coflash.policy("cache.policy")(of_python) is of_python
+
+
+def test_a_module_that_cannot_be_loaded_is_told_with_what_mends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").mkdir()
+    for name in ("own_victim.py", "a/own_victim.py"):
+        Path(name).write_text("import nothing_of_this_name\n", encoding="utf-8")
+    Path("wrong_hook.py").write_text(
+        "import coflash\n\n@coflash.policy('gc.victim')\nclass X:\n    def pik(self, c): ...\n", encoding="utf-8"
+    )
+    asked = "gc.victim.code: "
+    for code, told in {
+        "own_victin:X": f"{asked}own_victin:X: no file own_victin.py in {tmp_path}, .*; did you mean own_victim.py",
+        "own_victim.py:X": f'{asked}"own_victim.py:X" was given; did you mean "own_victim:X"',
+        "./own_victim.py:X": f'{asked}"./own_victim.py:X" was given; did you mean "own_victim:X"',
+        "a/own_victim:X": f'{asked}"a/own_victim:X" was given; did you mean "a.own_victim:X"',
+        "./absent:X": f"{asked}./absent:X: no file ./absent.py in {tmp_path}",
+        "own_victim:X": r"own_victim:X: ModuleNotFoundError: No module .*'nothing_of_this_name' \(own_victim.py:1\)$",
+        "wrong_hook:X": r'^gc.victim: wrong_hook:X.pik: nothing uses it; did you mean "pick".*\(wrong_hook.py:5\)$',
+    }.items():
+        with pytest.raises(CoflashError, match=told):
+            external.find("gc.victim", code, "")
 
 
 # It sleeps: in a loop that never lets go of the interpreter, Python 3.11 may keep a signal for later.

@@ -2,24 +2,27 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import re
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 import coflash
-from coflash import CoflashError, Results
+from coflash import CoflashError, Result, Results
 from coflash.cli import app
 from coflash.measures.catalogue import metric_names
 from coflash.measures.measure import BRIEF
 from coflash.results.database import json_rows, results_at
 from coflash.results.selection import matching
+from coflash.results.store import LocalFolder
 from coflash.results.subject import Subject
 from coflash.results.tables import runs_beside, runs_table
+from coflash.results.varying_keys import varied_keys
 from sweeps import SMALL
 
 
@@ -55,8 +58,7 @@ def test_a_row_holds_the_run_its_scenario_and_all_it_counted(found: Results) -> 
         assert row["cache.size"] == result.document["scenario"]["cache"]["size"]
         assert row["scenario_hash"] == result.scenario_hash
         scenario = found.scenario(row["run"])
-        assert {key: found.value(row["run"], key) for key in scenario} == scenario
-        assert [found.value(row["run"], key) for key in ("cache.sizes", "cache.size.name")] == [None, None]
+        assert {key: row[key] for key in scenario} == scenario
 
 
 def test_a_measure_that_no_run_has_is_a_column_of_numbers(found: Results) -> None:
@@ -87,7 +89,7 @@ def test_rows_become_tables_of_any_library(found: Results) -> None:
     assert "5 runs" in repr(found)
     # Sizes and times are numbers with their unit, and texts on request.
     texts = found.to_polars(text=True)
-    assert texts["cache.size"].to_list() == [found.value(run, "cache.size") for run in found]
+    assert texts["cache.size"].to_list() == [found.scenario(run)["cache.size"] for run in found]
     assert set(polars["timing.page_program_ns"]) == set(
         found.sql('select number("timing.page_program") n from runs')["n"]
     )
@@ -165,18 +167,80 @@ def test_rows_are_exported_as_the_name_says(found: Results, tmp_path: Path) -> N
 def test_runs_are_chosen_by_their_values(place: Path) -> None:
     assert len(coflash.results(place, where=["cache.size=1024KiB"])) == 2
     assert len(coflash.results(place, where=["cache.size=1MiB", "cooperation=cdm"])) == 1
+    both = coflash.results(place, where=["cache.size=1024KiB, 2MiB", "cooperation=cdm,none"])
+    assert len(both) == len(coflash.results(place, where=["cache.size=1MiB"])) * 2 == 4
     assert len(coflash.results(place, where=[f"seed={SMALL.to_dict()['seed']}"])) == 5
     for where, message in {
         "cache.sice=1MiB": r"where: cache\.sice: no run has this key; did you mean cache\.size\?",
         "cache.size=3MiB": r'where: cache\.size: no run has "3MiB".*allowed: .*1MiB, 2MiB',
+        "cache.size=1MiB,3MiB": r'where: cache\.size: no run has "3MiB"',
         "cooperation.name=cmd": r'did you mean "cdm"\?',
         "cdm": r"'cdm' was given; KEY=VALUE is allowed",
     }.items():
         with pytest.raises(CoflashError, match=message):
             coflash.results(place, where=[where])
-    sizes: list[dict[str, Any]] = [{"cache": {"size": size}} for size in ("20%", "1%", "5%")]
+    runs = [("", LocalFolder(place), {"scenario": {"cache": {"size": size}}}) for size in ("20%", "1%", "5%")]
     with pytest.raises(CoflashError, match="allowed: 1%, 5%, 20%"):
-        matching(sizes, ["cache.size=6%"], lambda run: run)
+        matching(runs, ["cache.size=6%"])
+
+
+VICTIM = """
+import coflash
+
+@coflash.policy("gc.victim")
+class Mine:
+    def pick(self, candidates):
+        return candidates.{of}()
+"""
+
+
+@pytest.fixture
+def own_victims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Runs of built-in policies and of one's own, and those of its next version."""
+    monkeypatch.chdir(tmp_path)
+    for of in ("cost.argmin", "age.argmax"):
+        Path("its_victim.py").write_text(VICTIM.format(of=of), encoding="utf-8")
+        monkeypatch.delitem(sys.modules, "its_victim", raising=False)
+        choices = ["fifo", {"name": "external", "code": "its_victim:Mine"}, "greedy"]
+        swept = coflash.sweep(SMALL, {"gc.victim": choices}, out="all", seeds=2, on=1)
+        assert (swept.failures, swept.remarks) == ((), [])
+        for run in Path("all").glob("runs/*/result.json"):
+            os.utime(run, (run.stat().st_atime, run.stat().st_mtime - 60))
+    return tmp_path / "all"
+
+
+def test_a_policy_of_ones_own_is_named_by_its_class_after_the_built_in_ones(own_victims: Path) -> None:
+    shown, subject = coflash.results(own_victims), Subject.read([own_victims])
+    for keys in (shown.apart(), subject.varied):
+        assert keys[0].texts == ("greedy", "fifo", "Mine")
+    assert [label.partition(" ")[0] for label in subject.labels] == ["greedy"] * 2 + ["fifo"] * 2 + ["Mine"] * 2
+    assert "<td>Mine" in runs_table(shown, BRIEF).html()
+    assert len(coflash.results(own_victims, where=["gc.victim=greedy,Mine"])) == 4
+    another = {"name": "external", "code": "another_victim:Mine"}
+    scenarios = [SMALL.with_({"gc.victim": one}).to_dict() for one in (another, {**another, "code": "its_victim:Mine"})]
+    assert varied_keys(scenarios)[0].texts == ("another_victim:Mine", "its_victim:Mine")
+
+
+def test_of_a_changed_policy_the_newest_version_is_shown_and_the_older_one_told(own_victims: Path) -> None:
+    shown = coflash.results(own_victims)
+    assert len(shown) == 6
+    (older,) = [note for note in shown.remarks if "changed since" in note]
+    told = (
+        r"its_victim:Mine was changed since: 2 runs of an older version left out \(--where (gc\.victim\.digest=\w+)\)"
+    )
+    found = re.fullmatch(told, older)
+    assert found
+    assert older in Subject.read([own_victims]).remarks
+    before = coflash.results(own_victims, where=[found[1]])
+    assert len(before) == 2
+    assert not {*before} & {*shown}
+    both = varied_keys(
+        [
+            Result.load(own_victims / "runs" / name.rpartition("/")[2]).document["scenario"]
+            for name in (*shown.runs, *before.runs)
+        ]
+    )
+    assert len({text for text in both[0].texts if re.fullmatch(r"Mine [0-9a-f]{8}", text)}) == 2
 
 
 @pytest.fixture

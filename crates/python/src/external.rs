@@ -16,8 +16,9 @@ use numpy::{Element, PyArray1, PyUntypedArrayMethods};
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTraceback};
 use std::cell::{Cell, RefCell};
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -106,7 +107,8 @@ impl Code {
             let parameters = self.parameters.bind(py).cast::<PyDict>()?;
             self.class.bind(py).call(arguments, Some(parameters)).map(Bound::unbind)
         });
-        Instance::bind(&self.name, settle(&self.name, "__init__", made), hooks.iter().copied())
+        let object = settle(&self.name, "__init__", Some(&self.class), made);
+        Instance::bind(&self.name, object, hooks.iter().copied())
     }
 }
 
@@ -123,41 +125,50 @@ impl Instance {
         Self { name: name.clone(), hooks: hooks.filter_map(bound).collect(), object }
     }
 
-    /// Call a hook, and read what it returns. A policy without this hook, and one that has failed, return nothing.
+    /// Call a hook, and read what it returns, or say why that is unusable. A policy without this hook, and one that has
+    /// failed, return nothing.
     #[inline]
     #[allow(clippy::disallowed_methods, reason = "wall time only tells how slow a hook is")]
     fn call<T>(
         &mut self,
         name: &str,
         arguments: impl for<'py> PyCallArgs<'py>,
-        read: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
+        read: impl FnOnce(&Bound<'_, PyAny>) -> Result<T, String>,
     ) -> Option<T> {
         if has_failed() || self.object.is_none() {
             return None; // perhaps in another pool: the run ends
         }
         let (hook, bound) = self.hooks.iter().find(|&&(known, _)| known == name)?;
         let begun = Instant::now();
-        let called = Python::attach(|py| read(&bound.bind(py).call1(arguments)?));
+        let called = Python::attach(|py| Ok(read(&bound.bind(py).call1(arguments)?)));
         TOOK.set(TOOK.get() + begun.elapsed());
-        let settled = settle(&self.name, hook, called);
-        if settled.is_none() {
-            self.object = None;
+        match settle(&self.name, hook, Some(bound), called) {
+            Some(Ok(answer)) => return Some(answer),
+            Some(Err(problem)) => self.refuse(name, &problem),
+            None => self.object = None,
         }
-        settled
+        None
     }
 
     fn tell(&mut self, name: &str, arguments: impl for<'py> PyCallArgs<'py>) {
         self.call(name, arguments, |_| Ok(()));
     }
 
-    fn ask(&mut self, name: &str, arguments: impl for<'py> PyCallArgs<'py>) -> Option<u32> {
-        self.call(name, arguments, |answer| answer.extract())
+    fn ask(
+        &mut self,
+        name: &str,
+        arguments: impl for<'py> PyCallArgs<'py>,
+        allowed: impl Display,
+    ) -> Option<u32> {
+        self.call(name, arguments, |answer| answer.extract().map_err(|_| unusable(answer, allowed)))
     }
 
     /// A hook returned an unusable value.
     fn refuse(&mut self, hook: &str, problem: &str) {
         self.object = None;
-        fail(refused(format!("{}.{hook}: {problem}", self.name)));
+        let method = self.hooks.iter().find(|&&(known, _)| known == hook).map(|(_, bound)| bound);
+        let place = Python::attach(|py| place(py, None, method));
+        fail(refused(format!("{}.{hook}: {problem}{place}", self.name)));
     }
 }
 
@@ -168,7 +179,7 @@ impl Clone for Instance {
             let copied = Python::attach(|py| {
                 py.import("copy")?.call_method1("deepcopy", (object,)).map(Bound::unbind)
             });
-            settle(&self.name, "__deepcopy__", copied)
+            settle(&self.name, "__deepcopy__", None, copied)
         });
         Self::bind(&self.name, copied, self.hooks.iter().map(|&(hook, _)| hook))
     }
@@ -176,8 +187,8 @@ impl Clone for Instance {
 
 /// The value of a hook. An exception of it ends the run.
 #[inline]
-fn settle<T>(name: &str, hook: &str, called: PyResult<T>) -> Option<T> {
-    called.map_err(|raised| fail(described(name, hook, raised))).ok()
+fn settle<T>(name: &str, hook: &str, method: Option<&Py<PyAny>>, called: PyResult<T>) -> Option<T> {
+    called.map_err(|raised| fail(described(name, hook, method, raised))).ok()
 }
 
 #[cold]
@@ -187,18 +198,29 @@ fn fail(failure: PyErr) {
 
 /// The exception of a hook as one that names it, unless it is such as Control-C.
 #[cold]
-fn described(name: &str, hook: &str, raised: PyErr) -> PyErr {
+fn described(name: &str, hook: &str, method: Option<&Py<PyAny>>, raised: PyErr) -> PyErr {
     Python::attach(|py| {
         if !raised.is_instance_of::<PyException>(py) {
             return raised;
         }
-        let place = || -> PyResult<String> {
-            py.import("coflash.external")?.call_method1("place", (raised.traceback(py),))?.extract()
-        };
-        let failure = refused(format!("{name}.{hook} raised {raised}{}", place().unwrap_or_default()));
+        let place = place(py, raised.traceback(py), method);
+        let failure = refused(format!("{name}.{hook} raised {raised}{place}"));
         failure.set_cause(py, Some(raised));
         failure
     })
+}
+
+/// What is wrong with an answer, shown in short.
+#[cold]
+fn unusable(answer: &Bound<'_, PyAny>, allowed: impl Display) -> String {
+    let short = || answer.py().import("reprlib")?.call_method1("repr", (answer,))?.extract::<String>();
+    format!("{} was returned; {allowed} is allowed", short().unwrap_or_default())
+}
+
+/// Where a hook raised an exception, or is defined.
+fn place(py: Python<'_>, raised: Option<Bound<'_, PyTraceback>>, method: Option<&Py<PyAny>>) -> String {
+    let place = || py.import("coflash.external")?.call_method1("place", (raised, method))?.extract();
+    place().unwrap_or_default()
 }
 
 /// The candidates of a pick. Its arrays are views of the simulator's memory; the memory does not change while
@@ -275,15 +297,9 @@ struct Victim(Instance);
 
 impl ExternalVictim for Victim {
     fn pick(&mut self, candidates: &Arc<Columns>) -> Option<usize> {
-        let picked: isize =
-            self.0.call("pick", (Candidates(candidates.clone()),), |picked| picked.extract())?;
-        Some(usize::try_from(picked).unwrap_or_else(|_| {
-            self.refused(&format!(
-                "{picked} was returned; a place from 0 to {} is allowed",
-                candidates.blocks.len() - 1
-            ));
-            usize::MAX
-        }))
+        let allowed = format_args!("a place from 0 to {}", candidates.blocks.len() - 1);
+        let picked = self.0.ask("pick", (Candidates(candidates.clone()),), allowed)?;
+        Some(picked as usize)
     }
 
     fn refused(&mut self, problem: &str) {
@@ -317,7 +333,7 @@ impl ExternalEviction for Eviction {
     }
 
     fn evict(&mut self) -> Option<Lpn> {
-        self.0.ask("evict", ()).map(Lpn::new)
+        self.0.ask("evict", (), "a page in the cache").map(Lpn::new)
     }
 
     fn refused(&mut self, problem: &str) {
@@ -332,11 +348,12 @@ struct Placement(Instance);
 impl ExternalPlacement for Placement {
     fn user_write(&mut self, UserWrite { lpn, stream, now, replaces, .. }: UserWrite) -> Option<u32> {
         let replaced = replaces.map(|block| block.class.get());
-        self.0.ask("user_write", (lpn.get(), replaced, stream == WriteStream::Evict, now))
+        let page = (lpn.get(), replaced, stream == WriteStream::Evict, now);
+        self.0.ask("user_write", page, "the number of a class")
     }
 
     fn gc_write(&mut self, GcWrite { lpn, now, from, .. }: GcWrite) -> Option<u32> {
-        self.0.ask("gc_write", (lpn.get(), from.get(), now))
+        self.0.ask("gc_write", (lpn.get(), from.get(), now), "the number of a class")
     }
 
     fn cleaned(&mut self, Cleaned { class, opened_at, now, valid, .. }: Cleaned) {

@@ -28,7 +28,7 @@ Options:
     quiet: `--quiet -q` Show neither progress nor tables.
     folder: `--in DIR` The folder of results, or its URL, with all folders below it.
     measures: `--measure MEASURE` Show this measure, such as response.p99. May be repeated.
-    where: `--where KEY=VALUE` Only runs with this value, such as cache.size=64MiB. May be repeated.
+    where: `--where KEY=VALUE` Only runs with this value, or one of several: cache.size=32MiB,64MiB. May be repeated.
     device: `DIR` The folder of the device.
 """
 

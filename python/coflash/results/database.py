@@ -43,7 +43,7 @@ from coflash.results.selection import called, matching
 from coflash.results.store import Fleets, FolderStore, LocalFolder, Run, store_at
 from coflash.results.tables import runs_table
 from coflash.results.varying_keys import Key, labels, varied_keys
-from coflash.scenario import LABELS, as_text, flat, leaf
+from coflash.scenario import LABELS, as_text, flat
 from coflash.table import Table, column_of, library
 from coflash.table_files import write_parquet
 
@@ -246,10 +246,6 @@ class Results:
             self._scenarios[run] = {path: as_text(value) for path, value in values.items()}
         return self._scenarios[run]
 
-    def value(self, run: str, key: str) -> Any:
-        """Return the value of a key of a run, given by its full name; None if it has none. A list is JSON."""
-        return as_text(leaf(self._documents[run]["scenario"], key.split(".")))
-
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries."""
         return self._rows
@@ -401,8 +397,8 @@ def results(path: str | os.PathLike[str] = "results", where: Sequence[str] = ())
 
     Args:
         path: The folder, or its URL, such as `s3://bucket/oltp`.
-        where: Conditions `KEY=VALUE` on the scenarios, such as `"cache.size=64MiB"`. Units do not matter: 1GiB is
-            1024MiB.
+        where: Conditions `KEY=VALUE` on the scenarios, such as `"cache.size=64MiB"`, or `"cache.size=32MiB,64MiB"`.
+            Units do not matter: 1GiB is 1024MiB.
 
     Raises:
         CoflashError: There is no such folder, it holds no result or broken ones alone, or no run meets the conditions.
@@ -412,7 +408,8 @@ def results(path: str | os.PathLike[str] = "results", where: Sequence[str] = ())
     has_begun = isinstance(store, FolderStore) and (store.path / "runs").is_dir()
     if not runs and (store.broken or not has_begun):
         raise CoflashError(store.broken[0]) if store.broken else no_result(store.place)
-    return Results(store.place, matching(runs, where, lambda run: run[2]["scenario"]), store.broken, store.fleets)
+    found, older = matching(runs, where)
+    return Results(store.place, found, [*store.broken, *older], store.fleets)
 
 
 def results_at(folders: Sequence[Path]) -> Results:

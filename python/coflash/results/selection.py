@@ -4,35 +4,46 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from coflash import external
 from coflash._core import CoflashError, hint
-from coflash.quantity import number_in
-from coflash.results.varying_keys import Key, words
-from coflash.scenario import as_text, flat, text_of
+from coflash.quantity import counted, number_in
+from coflash.results.result import DOCUMENT
+from coflash.results.store import LocalFolder, RunFolder
+from coflash.results.varying_keys import OWN, Key, name_own, words
+from coflash.scenario import as_text, flat, leaf, text_of
 
-_Run = TypeVar("_Run")
+_Named = TypeVar("_Named")
+_Run = tuple[_Named, RunFolder, Mapping[str, Any]]
+"""What stands for a run, its folder, and its document."""
 _VALUES_NAMED = 12
 
 
-def matching(runs: Iterable[_Run], where: Sequence[str], scenario: Callable[[_Run], Mapping[str, Any]]) -> list[_Run]:
-    """Keep the runs whose scenarios meet all conditions.
+def matching(runs: Iterable[_Run[_Named]], where: Sequence[str]) -> tuple[list[_Run[_Named]], list[str]]:
+    """Keep the runs whose scenarios meet all conditions, and of each policy of the user's own the newest version.
 
     Args:
         runs: The runs.
-        where: Conditions `KEY=VALUE`. Units do not matter: 1GiB is 1024MiB.
-        scenario: Returns the scenario of a run.
+        where: Conditions `KEY=VALUE` or `KEY=VALUE,VALUE`. Units do not matter: 1GiB is 1024MiB. With one on a digest
+            all versions are kept.
+
+    Returns:
+        The runs, and a note on each version that was left out.
 
     Raises:
         CoflashError: No run has such a key, or none that meets the earlier conditions has such a value.
     """
-    kept = list(runs)
+    kept, older = list(runs), list[str]()
+    if not any(".digest" in condition for condition in where):
+        kept, older = _newest(kept)
     if not where:
-        return kept
-    leaves = [
-        {path: as_text(value) for path, value in flat(scenario(run)).items() if value is not None} for run in kept
-    ]
+        return kept, older
+    scenarios = [flat(document["scenario"]) for *_, document in kept]
+    leaves = [{path: as_text(value) for path, value in one.items() if value is not None} for one in scenarios]
+    name_own(leaves)
     for condition in where:
         name, equals, text = (part.strip() for part in condition.partition("="))
         if not (name and equals and text):
@@ -43,11 +54,33 @@ def matching(runs: Iterable[_Run], where: Sequence[str], scenario: Callable[[_Ru
             raise CoflashError(msg)
         found = dict.fromkeys(text_of(one[path]) for one in leaves if path in one)
         values = sorted(found, key=lambda value: (number_in(value) or (math.inf,))[0])
-        same = [place for place, one in enumerate(leaves) if path in one and _is_same(one[path], text)]
-        if not same:
-            raise CoflashError(f'where: {path}: no run has "{text}"{hint(text, values[:_VALUES_NAMED])}')
+        # A list is one value, with commas of its own.
+        wanted = [text] if text in found else [each.strip() for each in text.split(",")]
+        if absent := [each for each in wanted if not any(_is_same(value, each) for value in found)]:
+            raise CoflashError(f'where: {path}: no run has "{absent[0]}"{hint(absent[0], values[:_VALUES_NAMED])}')
+        same = [place for place, one in enumerate(leaves) if any(_is_same(one.get(path), each) for each in wanted)]
         kept, leaves = [kept[place] for place in same], [leaves[place] for place in same]
-    return kept
+    return kept, older
+
+
+def _newest(runs: list[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:
+    """Leave out the runs of policies of the user's own that were changed since, with a note on each version."""
+    # Files at a URL have no time that every driver knows: of these all versions stay, and are told apart.
+    versions = [_own_versions(one["scenario"]) if isinstance(at, LocalFolder) else {} for _, at, one in runs]
+    written = {place: (runs[place][1].here() / DOCUMENT).stat().st_mtime for place, of in enumerate(versions) if of}
+    last: dict[tuple[str, str], str] = {}
+    for place in sorted(written, key=written.__getitem__):
+        last |= versions[place]
+    older = Counter((*of, digest) for each in versions for of, digest in each.items() if digest != last[of])
+    told = "{} was changed since: {} of an older version left out (--where {}.digest={})"
+    notes = [told.format(code, counted(count, "run"), key, digest) for (key, code, digest), count in older.items()]
+    return [run for run, of in zip(runs, versions, strict=True) if of.items() <= last.items()], notes
+
+
+def _own_versions(scenario: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+    """Return for each policy of the user's own, by its key and code, the digest of its source."""
+    chosen = ((key, leaf(scenario, key.split("."))) for key in external.KEYS)
+    return {(key, one["code"]): one.get("digest", "") for key, one in chosen if leaf(one, ["name"]) == OWN}
 
 
 def key_called(keys: Sequence[Key], name: str) -> Key:

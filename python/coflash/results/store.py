@@ -14,7 +14,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -307,7 +307,7 @@ def _read(document: Path) -> dict[str, Any] | None:
 
 RunFolder: TypeAlias = LocalFolder | _RemoteFolder
 Store: TypeAlias = FolderStore | UrlStore
-Run = tuple[str, RunFolder, dict[str, Any]]
+Run = tuple[str, RunFolder, Mapping[str, Any]]
 """The name of a run, its files, and its document."""
 Fleets: TypeAlias = dict[str, list[str]]
 """What is to be known of the fleets of a folder in short, each with its remarks."""

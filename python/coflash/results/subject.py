@@ -19,7 +19,7 @@ from coflash.results.assumptions import assumed
 from coflash.results.notes import checks, together
 from coflash.results.result import Result, mixed_revisions, replays
 from coflash.results.selection import matching
-from coflash.results.store import Fleets, FolderStore
+from coflash.results.store import Fleets, FolderStore, LocalFolder
 from coflash.results.varying_keys import Key, labels, varied_keys
 
 _SEARCH = "tune.json"
@@ -131,14 +131,15 @@ class Subject:
             fleets |= store.fleets
         if not loaded:
             raise CoflashError(next(iter(broken)))
-        results = matching(loaded.values(), where, lambda result: result.document["scenario"])
+        found, older = matching(((run, LocalFolder(place), run.document) for place, run in loaded.items()), where)
+        results = [result for result, *_ in found]
         descriptions = {result.document["scenario"].get("description", "") for result in results}
         question = descriptions.pop() if len(descriptions) == 1 else ""
         keys = cls(results).varied
         order = sorted(range(len(results)), key=lambda run: [key.codes[run] for key in keys])
         chosen = tuple(results[run] for run in order)
         search = _search(paths[0]) if len(paths) == 1 else None
-        told = tuple(sorted(broken))
+        told = (*sorted(broken), *older)
         return cls(chosen, question=question, where=tuple(where), broken=told, fleets=fleets, search=search)
 
 

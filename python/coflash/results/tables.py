@@ -40,13 +40,15 @@ def runs_table(
     """Make a table with a row for each run, or for each point with means over its seeds, sorted by varying keys."""
     groups: list[tuple[str, ...]] = results.of_one_point() if over_seeds else [(run,) for run in results.in_order()]
     names = results.shortened()
-    keys = [key.path for key in results.apart() if not (over_seeds and key.path == "seed")]
+    keys = [key for key in results.apart() if not (over_seeds and key.path == "seed")]
+    places = {run: place for place, run in enumerate(results)}
     revisions = {run: str(results.document(run).get("revision", 0)) for run in results}
     revised = ["revision"] if len({*revisions.values()}) > 1 else []
-    table = estimated(["run", *revised, *keys, *(["seeds"] if over_seeds else [])], measures, title)
+    columns = ["run", *revised, *(key.path for key in keys), *(["seeds"] if over_seeds else [])]
+    table = estimated(columns, measures, title)
     for runs in groups:
         revision = [revisions[runs[0]]] if revised else []
-        values = ["" if (one := results.value(runs[0], key)) is None else text_of(one) for key in keys]
+        values = ["" if (one := key.values[key.codes[places[runs[0]]]]) is None else text_of(one) for key in keys]
         count = [str(len(runs))] if over_seeds else []
         metrics = [one for run in runs if (one := results.metrics(run)) is not None]
         found = (estimate_of(measure, metrics) for measure in measures)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -13,6 +14,8 @@ from coflash.quantity import parsed, show
 from coflash.scenario import LABELS, flat, toml_value
 
 _NAME = "name"
+OWN = "external"
+"""The name of a policy whose code is the user's own."""
 _KEYS_OF_A_SYSTEM = 8
 """If names decide more keys than this, scenarios are different systems, distinguished by name."""
 NONE = "–"
@@ -35,7 +38,8 @@ class Key:
     unit: str
     """The unit of its numbers: `bytes`, `ns`, `share`, or empty; `text` if its values are not numbers."""
     values: tuple[Any, ...]
-    """The distinct values: numbers ascending, policies in the order of their family, others in that of the runs."""
+    """The distinct values: numbers ascending, policies in the order of their family and then the user's own by their
+    names, others in the order of the runs."""
     numbers: tuple[float, ...] | None
     """The values as numbers, if all of them are numbers."""
     codes: tuple[int, ...]
@@ -105,8 +109,7 @@ def varied_keys(scenarios: Sequence[Mapping[str, Any]]) -> tuple[Key, ...]:
         for path, other in _FOLLOWS.items():
             if other in leaf:
                 leaf.pop(path, None)
-        for path in [path for path, value in leaf.items() if value == "external" and path.endswith(".name")]:
-            leaf[path] = str(leaf.get(f"{path.removesuffix('name')}code", "external")).rpartition(":")[2]
+    name_own(leaves)
     paths: dict[str, Any] = {}
     for leaf in leaves:
         paths.update(leaf)
@@ -117,6 +120,18 @@ def varied_keys(scenarios: Sequence[Mapping[str, Any]]) -> tuple[Key, ...]:
     paths = dict.fromkeys(owners.values())
     keys = [_key(path, tuple(one for one, by in owners.items() if by == path != one), leaves) for path in paths]
     return tuple(sorted(keys, key=lambda key: (key.path == "seed", key.numbers is not None, key.path != _FIRST)))
+
+
+def name_own(leaves: Sequence[dict[str, Any]]) -> None:
+    """Name policies of the user's own by their classes; where two are alike, by the module or the digest, too."""
+    for path in {path for leaf in leaves for path, value in leaf.items() if value == OWN and path.endswith(".name")}:
+        table = path.removesuffix("name")
+        own = [(leaf, str(leaf.get(f"{table}code", OWN))) for leaf in leaves if leaf.get(path) == OWN]
+        versions = Counter(code for code, _ in {(code, leaf.get(f"{table}digest")) for leaf, code in own})
+        classes = Counter(code.rpartition(":")[2] for code in versions)
+        for leaf, code in own:
+            name, digest = code.rpartition(":")[2], str(leaf.get(f"{table}digest", ""))[:8]
+            leaf[path] = (name if classes[name] == 1 else code) + f" {digest}" * (versions[code] > 1)
 
 
 def _differing(scenarios: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -166,6 +181,7 @@ def _family(path: str) -> tuple[str, ...]:
 
 def _key(path: str, along: tuple[str, ...], leaves: Sequence[Mapping[str, Any]]) -> Key:
     column = [leaf.get(path) for leaf in leaves]
+    own = [leaf.get(path) for leaf in leaves if f"{path.removesuffix('name')}code" in leaf]
     values = list({_hashable(value): value for value in column}.values())
     quantities = {place: quantity for place, value in enumerate(values) if (quantity := parsed(value))}
     units = {unit for _, unit in quantities.values()}
@@ -178,8 +194,9 @@ def _key(path: str, along: tuple[str, ...], leaves: Sequence[Mapping[str, Any]])
             unit = units.pop()
             numbers = tuple(quantities[place][0] for place in order)
         values = [values[place] for place in order] + [None] * (len(values) - len(order))
-    elif set(map(str, values)) <= {*(family := _family(path)), str(None)}:
-        values.sort(key=lambda value: len(family) if value is None else family.index(value))
+    elif {*map(str, values)} <= {*(family := _family(path)), *own, str(None)}:
+        places = {name: place for place, name in enumerate(family)}
+        values.sort(key=lambda value: (value is None, places.get(str(value), len(places)), str(value)))
     places = {_hashable(value): place for place, value in enumerate(values)}
     return Key(path, unit, tuple(values), numbers, tuple(places[_hashable(value)] for value in column), along)
 

@@ -122,7 +122,7 @@ class Sweep(Finding):
         """Parameters that varied policies share, with other values, though they were not varied: defaults, say."""
         axes = {*self.points[0].values} if self.points else set()
         texts = " ".join(text for point in self.points for text in point.values.values())
-        told = {*re.findall(r"(\w+)\s*=", texts)}  # in tables
+        told = {*re.findall(r"(\w+)\s*=", texts), "digest"}  # in tables; a digest goes with its code
         found = []
         for key in self.results.varied():
             table, _, last = key.rpartition(".")

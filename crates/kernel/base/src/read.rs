@@ -12,6 +12,8 @@ use std::fmt;
 use toml::{Table, Value};
 
 const NO_SUCH_KEY: &str = "no such key";
+/// The most keys of other tables that an error names.
+const OF_OTHER_TABLES_MAX: usize = 3;
 
 impl Misfit {
     /// Whether the key does not exist.
@@ -20,13 +22,21 @@ impl Misfit {
         self.problem.starts_with(NO_SUCH_KEY)
     }
 
-    /// The same error; of a key that does not exist it names those that end in it.
+    /// The same error; of a key that does not exist it names those that end in it, or those of the same name in other tables
+    /// where none of its own table is alike.
     #[must_use]
     pub fn or_longer(mut self, keys: &[String]) -> Self {
-        let end = format!(".{}", self.key);
-        let longer: Vec<_> = keys.iter().filter(|key| key.ends_with(&end)).map(String::as_str).collect();
-        if self.is_unknown_key() && !longer.is_empty() {
-            self.problem = format!("{NO_SUCH_KEY}; did you mean {}?", longer.join(" or "));
+        let of = |end: &str| {
+            let end = format!(".{end}");
+            keys.iter().filter(|key| key.ends_with(&end)).map(String::as_str).collect::<Vec<_>>()
+        };
+        let mut meant = of(&self.key);
+        if meant.is_empty() && !self.problem.contains("did you mean") {
+            meant = of(self.key.rsplit('.').next().unwrap_or_default());
+            meant.truncate(OF_OTHER_TABLES_MAX);
+        }
+        if self.is_unknown_key() && !meant.is_empty() {
+            self.problem = format!("{NO_SUCH_KEY}; did you mean {}?", meant.join(" or "));
         }
         self
     }

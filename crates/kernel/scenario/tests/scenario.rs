@@ -265,6 +265,12 @@ fn a_key_that_is_not_there_is_named_with_its_nearest() {
     let error = |key, value| set(&[(key, value)]).unwrap_err().to_string();
     assert!(error("cach.size", "1MiB").contains("did you mean \"cache\"?"), "{}", error("cach.size", "1MiB"));
     assert_eq!(error("queue_depth", "1"), "queue_depth: no such key; did you mean replay.queue_depth?");
+    assert_eq!(error("cache.victim", "fifo"), "cache.victim: no such key; did you mean gc.victim?");
+    assert_eq!(
+        error("ftl.policy", "1"),
+        "ftl.policy: no such key; did you mean cache.policy or host_buffer.policy?"
+    );
+    assert!(error("cache.polcy", "1").contains("did you mean \"policy\"? (allowed:"));
     assert!(error("seed.x", "1").contains("has no keys"), "{}", error("seed.x", "1"));
     assert!(error("", "1").contains("a key such as"), "{}", error("", "1"));
     assert!(

@@ -110,7 +110,7 @@ impl EvictionPolicy for ExternalEvictor {
         if self.victim.is_none() {
             let slot_of = |page: Lpn| {
                 let slot = self.slot_of.get(page.index()).copied().flatten();
-                slot.ok_or_else(|| format!("page {} was given; it is not in the cache", page.get()))
+                slot.ok_or_else(|| format!("{} was returned; a page in the cache is allowed", page.get()))
             };
             let refuse =
                 |policy: &mut (dyn ExternalEviction + 'static), problem: &str| policy.refused(problem);

@@ -44,7 +44,7 @@ pub(crate) fn lru() -> EvictionConfig {
 }
 
 #[test]
-#[should_panic(expected = "page 5 was given; it is not in the cache")]
+#[should_panic(expected = "5 was returned; a page in the cache is allowed")]
 fn a_page_that_is_not_there_is_refused() {
     let mut cache = Cache::new(&from_outside(|| vec![Lpn::new(5)]), 2, 9);
     cache.insert(Lpn::new(7), false);

@@ -99,7 +99,7 @@ fn check(
 ) -> Result<usize, String> {
     let candidates = valid.len();
     let Some(valid) = valid.get(picked) else {
-        return Err(format!("{picked} was picked; a place from 0 to {} is allowed", candidates - 1));
+        return Err(format!("{picked} was returned; a place from 0 to {} is allowed", candidates - 1));
     };
     *vain = if valid == pages_per_block { *vain + 1 } else { 0 };
     if *vain <= candidates {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "3 was picked; a place from 0 to 2 is allowed")]
+    #[should_panic(expected = "3 was returned; a place from 0 to 2 is allowed")]
     fn a_place_without_a_candidate_is_refused() {
         pick(3);
     }
