@@ -93,8 +93,10 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> AtWork<'_, M, L, S> {
                     self.level.own.counters.clean_evictions_pages += 1;
                     self.level.vacate(slot, self.media);
                 }
-                // Flash has dropped it under a grant, so it is no longer on standby.
-                _ => self.keep_ready()?,
+                // Flash has dropped it under a grant, so it is no longer on standby. The next one may be kept; a checkpoint
+                // before that one is tried could cost it, too, and so on without end.
+                Some(_) => {}
+                None => self.keep_ready()?,
             }
         }
         Ok(())
