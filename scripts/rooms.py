@@ -47,6 +47,9 @@ def budgets(text: str) -> dict[str, int]:
 
 BUDGET = (ROOT / "budget.toml").read_text("utf-8")
 
+TOGETHER = "together"
+"""The section of all rooms together."""
+
 FOLDERS = {
     folder: room for room, values in _read(BUDGET).items() for folder in values.get("folders", "").strip('"').split()
 }

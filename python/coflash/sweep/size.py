@@ -42,6 +42,7 @@ SPARES, _COLUMNS = range(7, 57), 7
 """The spare shares, in percent, and as many of them that are looked into in any case; others lie between."""
 _FINE = 100
 """The pages from which a step of the cache is more than a page: a percent."""
+_WITHOUT = "more spare space with the cache gone"
 _PROBES, _CONFIRMED = 3, 2
 """The devices more that are tried for one whose whole intervals meet the goals, and those that run with all seeds."""
 _LATE, _MORE_CHANNELS = 1.02, (1, 2, 4, 8)
@@ -490,8 +491,8 @@ class _Sizer:
         none = (0, share + stride)
         has_other = cache != "0B" == self.sizes[0] and none[1] < len(self.spares)
         if has_other and self._priced(tuple(others), none) < best.cost:
-            places["less cache with more spare space"] = self._place(none, tuple(others))
-        less = {name: place for name, place in places.items() if name.startswith("less") or not best.is_met}
+            places[_WITHOUT] = self._place(none, tuple(others))
+        less = {name: place for name, place in places.items() if name.startswith(("less", _WITHOUT)) or not best.is_met}
         better = [one for one in self._named(less).values() if one.is_met and (one.cost < best.cost or not best.is_met)]
         if better:
             self.question.pace.runs += len(less) * self.seeds

@@ -310,7 +310,7 @@ class Sizing(Kept):
     def _step(self, name: str, one: Sized, place: int, bound: float) -> str:
         """Say what a neighbour costs, and which goals it breaks."""
         by, cache = one.cost - self.answer.cost, cache_text(one.place[0])
-        size = cache if name.endswith("cache") else f"{cache} cache, {one.spare}" if "with" in name else one.spare
+        size = cache if name.endswith("cache") else one.spare
         broken, values = self._broken(one), []
         for goal in broken or [self.goals[place]]:
             value, unit, path = one.number(self.goals.index(goal)), goal.measure.unit, goal.measure.path
