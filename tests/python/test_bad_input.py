@@ -8,6 +8,7 @@ import os
 import random
 import re
 import resource
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -501,3 +502,9 @@ def test_no_value_of_any_key_makes_the_core_panic(here: Path) -> None:
     draws = random.Random(20240607)
     several = [tuple(itertools.chain(*draws.sample(accepted, 4))) for _ in range(400)]
     assert sum(not is_refused(tiny, changes) for changes in several) > 100
+
+
+def test_the_package_that_is_run_as_a_module_has_the_name_of_the_command() -> None:
+    ran = subprocess.run([sys.executable, "-m", "coflash", "trace", "cut"], capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert "did you mean coflash trace slice? (coflash trace --help says what is allowed)" in ran.stderr

@@ -118,7 +118,8 @@ def main() -> None:
     try:
         with _completed() if "_COFLASH_COMPLETE" in os.environ else nullcontext():
             _check_urls(sys.argv)
-            status = app(standalone_mode=False)  # otherwise Typer would show errors in its own way
+            # Otherwise Typer would show errors in its own way. `python -m coflash` is called coflash, too.
+            status = app(prog_name="coflash", standalone_mode=False)
         sys.exit(status if isinstance(status, int) else 0)
     except UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # the help is on the screen
