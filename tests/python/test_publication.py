@@ -162,6 +162,18 @@ def test_what_is_pooled_stands_below_with_its_number(tmp_path: Path, result: Res
     assert f"Means over seeds (n = 2); bars: 95% confidence, {covered}." in texts(file)
 
 
+def test_response_times_compare_the_values_of_an_axis_and_say_which_runs_they_are_of(
+    tmp_path: Path, result: Result
+) -> None:
+    policies = [{"cache": {"policy": {"name": name}}, "seed": seed} for name in ("lru", "fifo") for seed in (1, 2)]
+    _, file, _ = write_figures(swept(result, *policies), tmp_path, "svg", ["waf_host"])
+    assert texts(file).endswith("lru fifo 2 of 4 runs: seed 1.")
+    # Of lines over an axis the middle of the axis, and each line once.
+    sizes = [{"x": x, "cache": {"size": f"{a}MiB"}} for x in "pq" for a in (1, 2, 3)]
+    _, file, _ = write_figures(swept(result, *sizes), tmp_path, "svg", ["waf_host"], "cache.size", "x")
+    assert texts(file).endswith("p q 2 of 6 runs: 2 MiB.")
+
+
 def test_programs_are_means_over_seeds_with_schemes_side_by_side(tmp_path: Path, result: Result) -> None:
     schemes = [
         {"cooperation": {"name": name}, "cache": {"size": f"{size}MiB"}, "seed": seed}

@@ -26,7 +26,7 @@ from coflash.results.histogram import Histogram
 from coflash.results.result import Result, mixed_revisions
 from coflash.results.selection import key_called
 from coflash.results.subject import Subject
-from coflash.results.varying_keys import Key
+from coflash.results.varying_keys import NONE, Key, labels
 from coflash.results.why import Why, explained, scheme_of
 
 METRICS = ("waf_host", "gc_copies_pages", "response_ns.all.mean", "response_ns.all.p99")
@@ -213,18 +213,23 @@ def _captioned(subject: Subject, *sentences: str) -> str:
 
 def _tail(subject: Subject, plan: Plan) -> tuple[Chart, str]:
     chosen = typical(subject, plan)
-    rows = [row for run in chosen for row in _beyond(subject.results[run].histogram(), subject.labels[run])]
+    same = [key for key in subject.varied if len({key.codes[run] for run in chosen}) == 1]
+    apart = [key for key in subject.varied if key not in same]
+    names = [label or NONE for label in labels(chosen, apart)] if apart else subject.labelled(chosen, ())
+    of_names = {name: subject.results[run] for run, name in zip(chosen, names, strict=True)}
+    rows = [row for name, result in of_names.items() for row in _beyond(result.histogram(), name)]
     codes = [plan.by.codes[run] if plan.by else place for place, run in enumerate(chosen)]
     every = list(charts.looks(map(str, range(1 + max(codes))), markers=False).values())
     chart = charts.lines(
         rows,
         Axis("response time", "ns", log=10),
         Axis("requests that take longer", "share", log=10),
-        styles={subject.labels[run]: every[code] for run, code in zip(chosen, codes, strict=True)},
+        styles={name: every[code] for name, code in zip(names, codes, strict=True)},
         step=True,
         inches=(charts.COLUMN_INCHES, 2.5),
     )
-    said = f"{len(chosen)} of {len(subject.results)} runs." if len(chosen) > 1 else "One run."
+    told = f": {subject.labelled(chosen[:1], same)[0]}" if same else ""
+    said = f"{len(chosen)} of {len(subject.results)} runs{told}." if len(subject.results) > 1 else "One run."
     return chart, _captioned(subject, said)
 
 
@@ -272,11 +277,14 @@ def programs(subject: Subject, plan: Plan) -> list[list[list[int]]]:
 
 
 def typical(subject: Subject, plan: Plan) -> list[int]:
-    """Choose one run for each line, equal in all other keys, at a middle value of the axis; a few at most."""
+    """Choose one run for each line, or value of an axis without lines, equal in all other keys; a few at most.
+
+    Of an axis with lines the middle value counts.
+    """
     rest = [key for key in subject.varied if key not in (plan.over, plan.by)]
     groups: dict[tuple[int, ...], list[int]] = {}
     for run in range(len(subject.results)):
-        at = plan.over.codes[run] if plan.over else 0
+        at = plan.over.codes[run] if plan.over and plan.by else 0
         groups.setdefault((at, *(key.codes[run] for key in rest)), []).append(run)
     most = max(map(len, groups.values()))
     whole_groups = {place: runs for place, runs in groups.items() if len(runs) == most}
