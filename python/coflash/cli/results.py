@@ -160,7 +160,8 @@ def _named(runs: list[str], folder: str, where: list[str]) -> Results:
     """Read the results of folders of `run --out`; other names are those of runs in --in."""
     places = [Path(run) for run in runs]
     are_folders = all((place / DOCUMENT).is_file() for place in places)
-    if not where and (are_folders or (folder == DEFAULT and any(place.exists() for place in places))):
+    are_meant = any(place.exists() for place in places) or not Path(folder).is_dir()
+    if not where and (are_folders or (folder == DEFAULT and are_meant)):
         return results_at(places)
     return results(folder, where)
 
