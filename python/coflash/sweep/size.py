@@ -446,7 +446,8 @@ class _Sizer:
         given = [
             one.settings for one in named if not one.settings[1:] or self.base.set([*one.settings[1:]]) != self.base
         ]
-        return [choice for choice in given if not self._refused(self._point(self.sizes[-1], choice))]
+        most = (SPARE, self.spares[-1])  # what the drive itself has may be too little for a small trace
+        return [choice for choice in given if not self._refused(self._point(self.sizes[-1], (most, *choice)))]
 
     def _refused(self, point: Point) -> str:
         """Return why a device cannot be made, or why its run would end at once; empty if it can."""
