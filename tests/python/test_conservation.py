@@ -197,6 +197,7 @@ def the_cache_adds_up(result: Result) -> None:
     # Every inserted page has left or is still cached: at most the capacity, less the pages that left another way.
     entered_at_most = cache.write_misses * options["cache"]["write_allocate"]
     entered_at_most += cache.read_misses * options["cache"]["read_allocate"]
+    entered_at_most += counted.get("moving.moved_in_pages", 0)
     left = cache.clean_evictions_pages + cache.dirty_evictions_pages
     assert left <= entered_at_most
     if options["cache"]["write_allocate"]:
