@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 from coflash import table_files
 from coflash._core import CoflashError
@@ -71,8 +71,7 @@ class Table:
 
     def to_polars(self) -> pl.DataFrame:
         """Convert to a `polars.DataFrame`; numbers are not copied. Needs `pip install 'coflash[polars]'`."""
-        frame: pl.DataFrame = library("polars").DataFrame(self)
-        return frame
+        return cast("pl.DataFrame", library("polars").DataFrame(self))
 
     def to_pandas(self) -> pd.DataFrame:
         """Convert to a `pandas.DataFrame`; numbers are not copied. Needs `pip install 'coflash[pandas]'`."""

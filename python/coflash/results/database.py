@@ -15,7 +15,7 @@ from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 from coflash._core import CoflashError
 from coflash.files import atomic_write, kinds
@@ -291,15 +291,13 @@ class Results:
 
     def to_polars(self, *, text: bool = False) -> pl.DataFrame:
         """Convert to a `polars.DataFrame`, as `to_arrow` does. Needs `pip install 'coflash[polars]'`."""
-        frame: pl.DataFrame = library("polars").DataFrame(self.table(text=text))
-        return frame
+        return cast("pl.DataFrame", library("polars").DataFrame(self.table(text=text)))
 
     def to_pandas(self, *, text: bool = False) -> pd.DataFrame:
         """Convert to a `pandas.DataFrame`, as `to_arrow` does. Needs `pip install 'coflash[pandas]'`."""
         table = self.table(text=text)
         columns = {name: table[name].to_pylist() for name in table.column_names}
-        frame: pd.DataFrame = library("pandas").DataFrame(columns)
-        return frame
+        return cast("pd.DataFrame", library("pandas").DataFrame(columns))
 
     def sql(self, query: str) -> Table:
         """Query the runs with DuckDB's SQL.

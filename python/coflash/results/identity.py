@@ -108,7 +108,5 @@ def replaced_inputs(place: str, documents: Iterable[Mapping[str, Any]]) -> list[
             now = digest_of(name) if len(digests) > 1 else next(iter(digests))
             stale = sum(count for digest, count in digests.items() if digest != now)
         old, runs = [*old, name] if stale else old, runs + stale
-    if not runs:
-        return []
     said = f"{runs} of the runs in {place} replayed an older trace, which is no longer there ({', '.join(old[:3])})"
-    return [f"{said}; the column inputs tells traces apart, and another --out keeps their runs apart"]
+    return [f"{said}; the column inputs tells traces apart, and another --out keeps their runs apart"] if runs else []

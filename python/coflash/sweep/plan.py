@@ -174,7 +174,7 @@ class Pace:
     """As many of these as were not told yet."""
     told: set[str] = field(default_factory=set)
     """The reasons of failures that were said."""
-    begun: float | None = None
+    begun: float = 0.0
     """When the first run began."""
 
     def said_before(self) -> str:
@@ -187,10 +187,9 @@ class Pace:
 
         Of `busy` current runs a half is taken to be done.
         """
-        if not self.ran or self.begun is None:
-            return None
         seconds, done = time.monotonic() - self.begun, self.ran + busy / 2
-        return seconds / done * max(max(todo, self.runs - self.ran) - busy / 2, 0)
+        left = max(max(todo, self.runs - self.ran) - busy / 2, 0)
+        return seconds / done * left if self.ran else None
 
 
 @dataclass(frozen=True)

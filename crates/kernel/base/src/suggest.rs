@@ -46,18 +46,14 @@ pub fn hint(given: &str, allowed: &[&str]) -> String {
     format!("{} (allowed: {})", meant.unwrap_or_default(), allowed.join(", "))
 }
 
-/// The size of a file; `None` for a folder.
-fn bytes(path: &Path) -> Option<u64> {
-    path.metadata().ok().filter(Metadata::is_file).map(|file| file.len())
-}
-
 /// The reason why a file cannot be read, and what may be meant: of a folder its largest file.
 #[must_use]
 pub fn unread(path: &Path, error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => format!("no such file{}", near_file(path)),
         ErrorKind::IsADirectory => {
-            match names_in(path).into_iter().max_by_key(|name| bytes(&path.join(name))) {
+            let file = |name: &String| path.join(name).metadata().ok().filter(Metadata::is_file);
+            match names_in(path).into_iter().max_by_key(|name| file(name).map(|file| file.len())) {
                 Some(name) => format!("is a folder; give a file, such as {}", path.join(name).display()),
                 None => "is an empty folder; give a file".to_owned(),
             }

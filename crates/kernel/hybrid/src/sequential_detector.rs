@@ -4,8 +4,7 @@
 //! It tracks a number of runs by their next page. A request that begins there continues the run; any other
 //! request begins a new run in place of the run continued longest ago.
 
-use coflash_base::List;
-use coflash_base::{IdVec, Index, Save, id_type};
+use coflash_base::{IdVec, Index, List, Save, id_type};
 use std::num::NonZeroU64;
 
 id_type!(
