@@ -351,16 +351,6 @@ def test_another_scheme_is_a_choice_and_one_whose_parts_cannot_be_had_is_told(tr
     assert "other scheme" not in own.how[2]
 
 
-def test_other_schemes_are_tried_where_the_drives_own_spare_space_is_too_little_for_the_trace(
-    trace: Path, store: Path
-) -> None:
-    little = DRIVE.with_({"ftl.spare.share": "0.1%", "flash.exported": "17MiB", "flash.blocks_per_plane": None})
-    with pytest.raises(CoflashError, match=r"spare"):
-        little.check()
-    found = coflash.size(trace, "waf_host<0.9", drive=little, out=store, seeds=1)
-    assert re.search(r" 21 other schemes or orders of eviction had to do on a cheaper device\.", found.how[2])
-
-
 def test_devices_that_cannot_be_made_are_no_choice_and_what_would_make_some_is_said(
     trace: Path, tmp_path: Path
 ) -> None:
