@@ -23,7 +23,6 @@ from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import Any, Protocol, SupportsIndex, TypeGuard, TypeVar
 
 from coflash._core import Candidates, CoflashError, hint
-from coflash.files.errors import near_file
 
 _Class = TypeVar("_Class", bound=type)
 
@@ -313,7 +312,8 @@ def _module(key: str, code: str, name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if not f"{module}.".startswith(f"{error.name}."):
             raise  # it is there, and imports one that is not
-    msg = f"{key}.code: {code}: no file {file} in {Path.cwd()}, nor in the folders of PYTHONPATH{near_file(file)}"
+    near = "".join(f"; did you mean {one}?" for one in get_close_matches(file, [*map(str, Path().glob("*.py"))], 1))
+    msg = f"{key}.code: {code}: no file {file} in {Path.cwd()}, nor in the folders of PYTHONPATH{near}"
     raise CoflashError(f"{msg}; run in the folder of the file, or add that to PYTHONPATH")
 
 
