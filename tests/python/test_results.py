@@ -18,6 +18,7 @@ from coflash.cli import app
 from coflash.measures.catalogue import metric_names
 from coflash.measures.measure import BRIEF
 from coflash.results.database import json_rows, results_at
+from coflash.results.identity import replaced_inputs
 from coflash.results.selection import matching
 from coflash.results.store import LocalFolder
 from coflash.results.subject import Subject
@@ -70,6 +71,12 @@ def test_a_measure_that_no_run_has_is_a_column_of_numbers(found: Results) -> Non
     kinds = found.sql("select column_name, column_type from (describe runs)")
     told = dict(zip(kinds["column_name"], kinds["column_type"], strict=True))
     assert {told[path] for path in missing} == {"DOUBLE"}
+
+
+def test_what_a_pipe_gave_two_runs_is_not_read_again(tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe")
+    documents = [{"workload": {"inputs": [{"file": str(pipe), "sha256": digest}]}} for digest in ("a", "b")]
+    assert replaced_inputs(str(tmp_path / "results"), documents) == []
 
 
 def test_a_table_library_that_is_missing_is_named_with_the_command_that_gets_it(

@@ -102,7 +102,7 @@ def replaced_inputs(place: str, documents: Iterable[Mapping[str, Any]]) -> list[
                 digests[file["sha256"]] = digests.get(file["sha256"], 0) + 1
     old, runs = list[str](), 0
     for name, digests in of.items():
-        if not (path := Path(name)).exists():
+        if not (path := Path(name)).is_file():  # what a pipe has now is not known
             stale = sum(digests.values()) if path.resolve().is_relative_to(root) else 0
         else:
             now = digest_of(name) if len(digests) > 1 else next(iter(digests))
