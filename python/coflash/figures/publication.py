@@ -216,8 +216,8 @@ def _tail(subject: Subject, plan: Plan) -> tuple[Chart, str]:
     same = [key for key in subject.varied if len({key.codes[run] for run in chosen}) == 1]
     apart = [key for key in subject.varied if key not in same]
     names = [label or NONE for label in labels(chosen, apart)] if apart else subject.labelled(chosen, ())
-    of_names = {name: subject.results[run] for run, name in zip(chosen, names, strict=True)}
-    rows = [row for name, result in of_names.items() for row in _beyond(result.histogram(), name)]
+    histograms = [subject.results[run].histogram() for run in chosen]
+    rows = [row for name, of in zip(names, histograms, strict=True) for row in _beyond(of, name)]
     codes = [plan.by.codes[run] if plan.by else place for place, run in enumerate(chosen)]
     every = list(charts.looks(map(str, range(1 + max(codes))), markers=False).values())
     chart = charts.lines(

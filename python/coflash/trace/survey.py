@@ -87,8 +87,7 @@ def _write(table: Path, rows: Mapping[str, Future[_Row]], known: Mapping[str, _R
     there = [row for file, row in known.items() if file not in rows]
     there += [rows[file].result() if file in done else known[file] for file in rows if file in done or file in known]
     first = dict[frozenset[Any], str]()
-    numbers = dict.fromkeys(NUMBERS)
-    found = table_of([{**row, **(numbers | row), "same_as": _same_as(row, first)} for row in there], NUMBERS)
+    found = table_of([{**row, "same_as": _same_as(row, first)} for row in there], NUMBERS)
     if there:
         with new_file(table) as new:
             write_parquet(found, new)
@@ -131,4 +130,4 @@ def _row(old: _Row, options: Options, how: Mapping[str, Any], file: str, ended: 
         texts = {"error": None, "formats": ", ".join(found.formats), "remarks": "; ".join(found.remarks) or None}
         return about | texts | found.numbers()
     except (CoflashError, OSError) as error:
-        return about | {"error": str(error), "formats": None, "remarks": None}
+        return about | {"error": str(error), "formats": None, "remarks": None, **dict.fromkeys(NUMBERS)}
