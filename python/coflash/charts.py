@@ -54,6 +54,8 @@ _MARK_OF_PNG = struct.pack(">I", len(_SOFTWARE) - 4) + _SOFTWARE + struct.pack("
 _MARK_OF_SVG, _MARK_OF_PDF = "<!-- drawn by coflash -->", b"\n% drawn by coflash\n"
 _DIGITS = "0123456789"
 _FONT = "Liberation Sans, Arial, sans-serif"
+_SHADES = ["#f2f5f8", "#0067a8", "#0b2540"]
+"""The colours of values, from the least to the greatest."""
 _TICK = 10
 """The width of the ends of an interval of a line: more than that of a marker, which may hide all the rest."""
 _LETTER = 0.5
@@ -275,7 +277,6 @@ def cells(
     y: Axis,
     *,
     label: str = "",
-    colours: Sequence[str] = ("#f2f5f8", "#0067a8", "#0b2540"),
     styles: Mapping[str, Look] | None = None,
     inches: tuple[float, float] = (COLUMN_INCHES, 2.3),
     title: str = "",
@@ -287,7 +288,6 @@ def cells(
         x: The axis across.
         y: The axis up.
         label: What the values are.
-        colours: The colours of values, from the least to the greatest.
         styles: The looks of the names, of which the colour counts; None where cells have values.
         inches: Width and height.
         title: The text above.
@@ -296,7 +296,7 @@ def cells(
     up, drawn, _ = _axis(y, placed, ("y", "y2"))
     at = {"x": {**across, "field": "x"}, "x2": {"field": "x2"}, "y": {**up, "field": "y"}, "y2": {"field": "y2"}}
     if styles is None:
-        shade: Spec = {"field": "value", "type": "quantitative", "title": label, "scale": {"range": list(colours)}}
+        shade: Spec = {"field": "value", "type": "quantitative", "title": label, "scale": {"range": _SHADES}}
         shade["legend"] = {"gradientLength": 80, "gradientThickness": 6}
         return Chart([_layer("rect", {**at, "color": shade})], drawn, inches, title)
     for row in drawn:

@@ -67,7 +67,6 @@ STEPS: list[tuple[str, str]] = [
     ("compare emptydir absent", MAKES),
     ("compare absent absent", "absent: there is no such folder; `coflash run demo --out absent` makes one"),
     ("compare emptydi", "emptydi: there is no such folder; did you mean emptydir?"),
-    ("validity emptydir", "emptydir: is a folder; `coflash run demo --decisions FILE` writes some"),
     ("reproduce warp --trace file.csv", "warp: takes no trace: leave out --trace file.csv"),
     ("calibrate emptydir", "`coflash calibrate --jobs emptydir` writes it"),
     ("calibrate --jobs file.csv", "is a file; give a folder"),

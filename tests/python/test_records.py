@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -13,9 +17,10 @@ from typer.testing import CliRunner
 import coflash
 from coflash import CoflashError, Table
 from coflash.cli import app
-from coflash.figures import validity
 from sweeps import SPACIOUS
 from systems import HYBRID
+
+ROOT = Path(__file__).parents[2]
 
 SYSTEMS: list[dict[str, Any]] = [
     {},
@@ -148,25 +153,21 @@ def test_a_full_disk_is_an_error() -> None:
         coflash.run(SPACIOUS, operations="/dev/full")
 
 
-def test_the_command_line_records_and_draws(tmp_path: Path) -> None:
-    runner, decisions, figure = CliRunner(), tmp_path / "d.parquet", tmp_path / "v.svg"
-    scenario = tmp_path / "s.toml"
-    scenario.write_text(SPACIOUS.to_toml(), encoding="utf-8")
-    arguments = ["run", str(scenario), "--quiet", "--decisions", str(decisions), "--json", "-"]
-    ran = runner.invoke(app, arguments, catch_exceptions=False)
+def test_the_command_line_records_what_the_page_asks_and_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs the code of docs/records.md on what its command writes."""
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text(SPACIOUS.to_toml(), encoding="utf-8")
+    arguments = ["run", "s.toml", "--quiet", "--decisions", "decisions.parquet", "--json", "-"]
+    ran = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert json.loads(ran.stdout)["metrics"]["gc_copies_pages"] > 0
-    drawn = runner.invoke(app, ["validity", str(decisions), "-o", str(figure)], catch_exceptions=False)
-    assert drawn.stdout.strip() == str(figure)
-    text = figure.read_text("utf-8")
+    page = (ROOT / "docs" / "records.md").read_text("utf-8")
+    (query,), (code,) = (re.findall(rf"```{of}\n(.*?)```", page, re.DOTALL) for of in ("sql", "python"))
+    shown = duckdb.sql(query)
+    assert shown.columns == ["chosen", "blocks", "valid_percent", "age"]
+    others, chosen = sorted(shown.fetchall())
+    assert chosen[2] < others[2], "GC picks blocks with fewer valid pages"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    text = Path("validity.svg").read_text("utf-8")
     assert text.startswith("<svg")
-    for label in ("valid pages (%)", "blocks that GC picked", "time ("):
-        assert label in text
-    assert validity.draw(decisions, "svg") == figure.read_bytes(), "the same figure is the same file"
-    with pytest.raises(CoflashError, match="has no decisions of pool 99"):
-        validity.draw(decisions, "svg", 99)
-    with pytest.raises(CoflashError, match="holds no decisions of GC"):
-        validity.draw(scenario, "svg")
-    with pytest.raises(
-        CoflashError, match=r"nowhere: no such file; `coflash run demo --decisions nowhere` writes one$"
-    ):
-        validity.draw(Path("nowhere"), "svg")
+    for label in ("valid pages (%)", "blocks", "block", "time (s)"):
+        assert f">{label}<" in text

@@ -19,7 +19,7 @@ from coflash.cli.usage import UsageError, problem
 
 _PANELS = {
     "Simulate": "demo init run warm sweep tune size advise fleet",
-    "Study": "lab results compare report validity evaluate calibrate reproduce study truth",
+    "Study": "lab results compare report evaluate calibrate reproduce study truth",
     "Traces": "trace",
     "Devices": "serve explore device",
     "Help": "scenario keys policies cite",
@@ -31,7 +31,6 @@ _MODULES = {
     **dict.fromkeys(("study", "truth"), "reproduce"),
     "policies": "keys",
     "warm": "run",
-    "validity": "report",
     "init": "scenario",
     "serve": "device",
     **dict.fromkeys(("sweep", "tune", "size", "advise", "fleet", "evaluate"), "question"),

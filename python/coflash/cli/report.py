@@ -1,4 +1,4 @@
-"""`coflash report`, and `coflash validity`, a figure of the decisions of GC."""
+"""The command `coflash report`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Literal
 import typer
 
 from coflash._core import CoflashError
-from coflash.cli.console import check_effect, notes, say
-from coflash.files import atomic_write, kinds
+from coflash.cli.console import check_effect, notes
 from coflash.measures.catalogue import named
 
 Form = Literal["html", "pdf", "svg", "png"]
@@ -55,20 +54,3 @@ def report(
     notes(subject.assumed([named(name) for name in metrics or METRICS]))
     for written in write_figures(subject, output or Path("figures"), format, metrics or METRICS, over, by):
         typer.echo(written)
-
-
-def validity(decisions: Path, file: Path = Path("validity.svg"), pool: int | None = None) -> None:
-    """Draw the share of valid pages in full blocks over time: of each block, and its distribution.
-
-    Options:
-        decisions: `FILE` What 'coflash run --decisions' wrote.
-        file: `--out -o FILE` The figure: it ends in .svg, .png or .pdf.
-        pool: `--pool N 0..` Only blocks of this pool, such as a plane.
-    """
-    from coflash.charts import format_of
-    from coflash.figures import validity as figure  # needs numpy, which --help does not
-
-    form = format_of(file)
-    atomic_write.check_file(file, kinds.FIGURE, [decisions])
-    atomic_write.write_file(file, figure.draw(decisions, form, pool))
-    say(str(file))
