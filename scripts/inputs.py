@@ -25,8 +25,9 @@ from typing import Any
 
 import coflash
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "examples" / "imports"))
+sys.path.extend(str(Path(__file__).parents[1] / folder) for folder in ("examples", "examples/imports"))
 
+from kv_traces.convert import TraceError, written
 from simulators import imported
 
 ROOT = Path(__file__).parents[1]
@@ -96,13 +97,17 @@ def verdict(file: Path, kind: str, profile: str | None = None) -> tuple[str, str
     try:
         if kind == "trace":
             return "read", _trace(file)
+        if kind == "kv":
+            with tempfile.TemporaryDirectory() as folder:
+                written(file, converted := Path(folder, "converted.csv"))
+                return "read", _trace(converted)
         if kind == "fio":
             with _chdir(file.parent):
                 checked = coflash.Scenario.load("demo").with_(**_LARGE, workload={"fio": file.name}).check()
             return "read", checked[2].removeprefix("workload: fio: ").partition("; closed")[0]
         found = imported([file], profile)
         return "read", _device(found.values, found.scenario.check() if found.problem is None else [])
-    except coflash.CoflashError as error:
+    except (coflash.CoflashError, TraceError) as error:
         reason = _plain(str(error), file)
         if "another device: " in reason:
             return "another device", reason.partition("another device: ")[2].partition("; a drive with")[0]
@@ -169,8 +174,9 @@ def _plain(text: str, file: Path) -> str:
 
 def own() -> list[tuple[str, str, str]]:
     """Return our own files with their verdicts."""
-    files = sorted(file for file in OWN.iterdir() if file.suffix in {".fio", ".sh", ".xml", ".h"})
-    rows = [(file.name, *verdict(file, "fio" if file.suffix == ".fio" else "import")) for file in files]
+    kinds = {".fio": "fio", ".jsonl": "kv", **dict.fromkeys((".sh", ".xml", ".h"), "import")}
+    files = sorted(file for file in OWN.iterdir() if file.suffix in kinds)
+    rows = [(file.name, *verdict(file, kinds[file.suffix])) for file in files]
     return rows + [(file.name, *verdict(file, "trace")) for file in sorted(TRACES.iterdir())]
 
 
@@ -233,7 +239,7 @@ def page(git: str) -> str:
         "TiB, and not run. Of a header with several drives each is tried. Our own small files lie in",
         "`tests/inputs`, traces among the data of the tests of `crates/traces/trace`; those of public repositories",
         "are fetched where the network allows, tried, and not kept. Configurations of other simulators are read by the",
-        "example `examples/imports`.\n",
+        "example `examples/imports`, traces of language models are converted by `examples/kv_traces`.\n",
         *section("Our own", own()),
     ]
     with tempfile.TemporaryDirectory() as folder:

@@ -171,10 +171,6 @@ fn line(format: &str, i: u64, text: &mut String) {
         ),
         "biosnoop" => writeln!(text, "{s}.{late:06}    mysqld  1200  nvme0n1  {rw} {sector} {size} 0.08"),
         "coflash" => writeln!(text, "{us}000,{lower},{offset},{size}"),
-        "mooncake" => {
-            let hashes = [sector / 4, sector / 2, sector];
-            writeln!(text, "{{\"timestamp\": {us}, \"input_length\": 1536, \"hash_ids\": {hashes:?}}}")
-        }
         "wiscsee" => writeln!(text, "909 D {lower} {offset} {size} {s}.{below:06}389 0.000097000 False"),
         "xperf" => writeln!(
             text,

@@ -45,7 +45,7 @@ coflash_base::config! {
         /// issue.
         pub event: Option<TraceEvent>,
         /// Units of traces with five ASCII columns (disksim, ssdsim, replay), which do not contain them; `address` also the
-        /// size of a block in the commands of nvme and scsi tracepoints (ftrace), `size` that of a block of tokens (mooncake).
+        /// size of a block in the commands of nvme and scsi tracepoints (ftrace).
         pub units: Units,
         /// Columns of a text trace in any other format, such as `"time:us,op,offset:sectors,size:bytes"`. Roles: `time` in
         /// `s`, `ms`, `us`, `ns`, `filetime` or `iso`; `offset` and `size` in `bytes`, `sectors`, `pages` or steps such as

@@ -21,18 +21,12 @@ pub(crate) trait LineParser: Send + 'static {
     /// Inspect the beginning of the file before its first line.
     fn look_ahead(&mut self, _beginning: &[u8]) {}
 
-    /// Parse a line and give its first record; `None` for headers and other lines without a request. Called once per line that is not blank, in
-    /// order, even after a malformed line.
+    /// Parse a line; `None` for headers and other lines without a request. Called once per line that is not blank, in order, even
+    /// after a malformed line.
     ///
     /// # Errors
     /// A malformed field.
     fn record(&mut self, line: &[u8], devices: &mut Devices) -> Parsed<Option<Record>>;
-
-    /// Give the next record of the last line; `None` if it had no more.
-    #[inline(always)]
-    fn further(&mut self) -> Option<Record> {
-        None
-    }
 
     /// The conventions of a file whose beginning the parser has seen, given those of the format.
     fn conventions(&self, format: Conventions) -> Conventions {
@@ -65,9 +59,6 @@ pub(crate) fn open(
 impl<P: LineParser> Records for Text<P> {
     #[inline(always)]
     fn next(&mut self, devices: &mut Devices) -> Result<Option<Record>, ReadError> {
-        if let Some(record) = self.parser.further() {
-            return Ok(Some(record));
-        }
         while let Some(line) = self.input.next_line()? {
             if is_blank(line) {
                 continue;

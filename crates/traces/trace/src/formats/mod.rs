@@ -17,7 +17,6 @@ mod ftrace;
 mod judge;
 mod linux_block;
 mod logwrites;
-mod mooncake;
 mod names;
 mod oracle_general;
 pub(crate) mod table_file;
@@ -83,7 +82,6 @@ impl Kind {
             "fio" => Self::text::<fio::Iolog>(),
             "blkparse" => Self::text::<blkparse::Blkparse>(),
             "ftrace" => Self::text::<ftrace::Ftrace>(),
-            "mooncake" => Self::text::<mooncake::Mooncake>(),
             COLUMNS => Self::text::<UserColumns>(),
             "blktrace" => Self::binary::<blktrace::Blktrace>(),
             "vscsi" => Self::binary::<vscsi::Vscsi>(),
@@ -296,7 +294,7 @@ mod tests {
     }
 
     /// Lines of every format, right and wrong, that a test puts together as chance will have it.
-    const LINES: [&str; 36] = [
+    const LINES: [&str; 34] = [
         "fio version 3 iolog",
         "fio version 2 iolog",
         "10 d read 0 1",
@@ -329,8 +327,6 @@ mod tests {
         "IO Type,Init Time (s),Min Offset,Size (B)",
         "Read,0.5,0x1000,\"4,096\"",
         "909 D read 0 4096 0.000000000 0 False",
-        r#"{"timestamp": 0, "hash_ids": [0, 1, 2]}"#,
-        r#"{"timestamp": 27000.5, "input_length": 900, "output_length": 3, "hash_ids": [0, 1, 7]}"#,
         "",
         "nonsense",
     ];

@@ -364,6 +364,7 @@ fn a_role_that_is_not_clear_is_asked_for_with_the_next_best_reading() {
 fn a_shape_that_is_known_and_not_read_is_named_and_nothing_is_proposed() {
     for (text, what) in [
         ("{\"ts\": 1, \"op\": \"R\"}\n{\"ts\": 2, \"op\": \"W\"}\n", "it is JSON"),
+        ("{\"timestamp\": 0, \"hash_ids\": [1, 2]}\n", "python examples/kv_traces/convert.py FILE"),
         ("1, 53248, 0, 4096\n2, 61440, 1, 8192\n", "it is a latency log of fio"),
         ("1, 53248, 0, 4096, 8192, 0\n2, 61440, 1, 8192, 0, 0x0001\n", "it is a latency log of fio"),
         ("7  12:00:01.1 pread64(3, \"\"..., 4096, 8192) = 4096\n", "it is an output of strace"),

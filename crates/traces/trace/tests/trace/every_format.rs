@@ -75,10 +75,6 @@ const SAMPLES: &[(&str, &str)] = &[
     ),
     ("coflash", "ns,op,offset,size\n0,read,8,4096\n12,write,0,512\n13,trim,4096,8192\n20,flush,0,0\n"),
     (
-        "mooncake",
-        "{\"timestamp\": 0, \"input_length\": 700, \"output_length\": 50, \"hash_ids\": [5, 6]}\n{\"timestamp\": 3.5, \"hash_ids\": [6]}\n{\"timestamp\": 3.5, \"hash_ids\": []}\n{\"created_time\": 4, \"hash_ids\": [5]}\n",
-    ),
-    (
         "wiscsee",
         "909 D read 0 4096 0.000000000 0 False\n909 D write 134217728 4096 0.023623389 0.023623389 True\n909 D discard 0 512 0.1 6.942e-06 False\n1 D flush 0 0 0.2 0.1 True\n",
     ),

@@ -166,46 +166,6 @@ const CASES: &[Case] = &[
         ],
     ),
     (
-        // 512 tokens a block: 64 MiB.
-        "mooncake.jsonl",
-        &[
-            (3 * S, 0, 64 * MIB, Op::Write),
-            (3 * S, 64 * MIB, 64 * MIB, Op::Write),
-            (3 * S, 128 * MIB, 64 * MIB, Op::Write),
-            (6 * S, 0, 64 * MIB, Op::Read),
-            (6 * S, 64 * MIB, 64 * MIB, Op::Read),
-            (6 * S, 192 * MIB, 64 * MIB, Op::Write),
-        ],
-        &[
-            "times in milliseconds since the start (units.time says another unit); blocks of 512 tokens, as the lengths",
-        ],
-    ),
-    (
-        // 16 tokens a block: 2 MiB.
-        "bailian.jsonl",
-        &[
-            (61_500_000 * US, 0, 2 * MIB, Op::Write),
-            (61_500_000 * US, 2 * MIB, 2 * MIB, Op::Write),
-            (61_500_000 * US, 4 * MIB, 2 * MIB, Op::Write),
-            (91_500_000 * US, 0, 2 * MIB, Op::Read),
-            (91_500_000 * US, 2 * MIB, 2 * MIB, Op::Read),
-            (91_500_000 * US, 6 * MIB, 2 * MIB, Op::Write),
-            (91_500_000 * US, 8 * MIB, 2 * MIB, Op::Write),
-        ],
-        &["times in seconds, as requests belong to a turn; blocks of 16 tokens"],
-    ),
-    (
-        "litellm.jsonl",
-        &[
-            (0, 0, 64 * MIB, Op::Write),
-            (0, 64 * MIB, 64 * MIB, Op::Write),
-            (30 * S, 0, 64 * MIB, Op::Read),
-            (30 * S, 64 * MIB, 64 * MIB, Op::Read),
-            (30 * S, 128 * MIB, 64 * MIB, Op::Write),
-        ],
-        &["times in milliseconds since 1970; blocks of 512 tokens"],
-    ),
-    (
         "door.csv",
         &[
             (0, 8 * SECTOR, 4096, Op::Write),
@@ -233,7 +193,7 @@ fn each_recorder_is_read_to_its_right_value_and_says_how() {
 fn an_option_without_effect_is_an_error() {
     let options = |given: &str| serde_json::from_str::<TraceOptions>(given).unwrap();
     for (name, given, key) in [
-        ("mooncake.jsonl", r#"{ "units": { "address": "4KiB" } }"#, "units.address"),
+        ("xperf.csv", r#"{ "units": { "address": "4KiB" } }"#, "units.address"),
         ("biosnoop-bcc.txt", r#"{ "event": "issue" }"#, "event"),
         ("zones.txt", r#"{ "header_lines": 1 }"#, "header_lines"),
         ("log-writes.log", r#"{ "device_stride": "1TiB" }"#, "device_stride"),
@@ -244,8 +204,6 @@ fn an_option_without_effect_is_an_error() {
     }
     let blocks = options(r#"{ "units": { "address": "4KiB" } }"#);
     assert_eq!(read("nvme.txt", &blocks).unwrap().0[0], (0, 2048 * 4096, 8 * 4096, Op::Write));
-    let objects = options(r#"{ "units": { "size": "1MiB" } }"#);
-    assert_eq!(read("bailian.jsonl", &objects).unwrap().0[1].1, MIB);
 }
 
 #[test]

@@ -242,39 +242,6 @@ fn ftrace_refuses_malformed_records() {
 }
 
 #[test]
-fn mooncake_writes_a_block_once_and_reads_it_from_then_on() {
-    let text = r#"
-        {"timestamp": 0, "input_length": 900, "output_length": 5, "hash_ids": [7, 8]}
-        {"timestamp": 1.5, "hash_ids": [7, 9]}
-        {"timestamp": 2, "hash_ids": [8, 7]}
-    "#;
-    let units = Units { size: Some(Bytes { count: 10 }), ..Units::default() };
-    let options = TraceOptions { units, ..TraceOptions::default() };
-    assert!(remarks(text, &options).contains("6 blocks of tokens were asked for: 3 different ones"));
-    let (early, middle, late) = (0, 1_500_000, 2_000_000);
-    let expected = [
-        (early, 0, 10, Op::Write),
-        (early, 10, 10, Op::Write),
-        (middle, 0, 10, Op::Read),
-        (middle, 20, 10, Op::Write),
-        (late, 10, 10, Op::Read),
-        (late, 0, 10, Op::Read),
-    ];
-    assert_eq!(parse(text, &options).unwrap(), expected);
-}
-
-#[test]
-fn mooncake_refuses_malformed_records() {
-    let head = "{\"timestamp\": 0, \"hash_ids\": [1]}\n";
-    let mooncake = |line, field, parts: &[&str]| refuses("mooncake", head, line, field, parts);
-    mooncake("{\"timestamp\": 0}", "request", &["hash_ids"]);
-    mooncake("{\"timestamp\": 0, \"hash_ids\": [-1]}", "request", &["-1"]);
-    mooncake("[[[[", "request", &["[[[["]);
-    mooncake("{\"timestamp\": -1, \"hash_ids\": [1]}", "timestamp", &["-1"]);
-    mooncake("{\"timestamp\": 1e300, \"hash_ids\": [1]}", "timestamp", &["2^64"]);
-}
-
-#[test]
 fn wpa_goes_by_its_header() {
     let text = "\u{feff}Disks;Size (B);Init Time (ms);IO Type;Min Offset\n1;\"4,096\";\"1,000.5\";Read;0x1,0000\n0;;1001;Flush;\n0;1;1000.25;Write;7\n";
     let expected = [
