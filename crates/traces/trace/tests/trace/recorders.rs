@@ -17,8 +17,6 @@ fn read(name: &str, options: &TraceOptions) -> Result<(Requests, String), String
 
 const SECTOR: u64 = 512;
 const US: u64 = 1000;
-const S: u64 = 1_000_000_000;
-const MIB: u64 = 1 << 20;
 
 /// A file, its requests, and parts of its remarks.
 type Case = (&'static str, &'static [(u64, u64, u64, Op)], &'static [&'static str]);

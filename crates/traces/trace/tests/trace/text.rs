@@ -1,8 +1,7 @@
 //! The text formats with their own parsers: the meaning of records, and all malformed fields.
 
 use crate::common::{STRIDE, drain, named, parse, refuses, remarks};
-use coflash_base::Bytes;
-use coflash_trace::{TraceEvent, TraceOptions, Units, from_reader};
+use coflash_trace::{TraceEvent, TraceOptions, from_reader};
 use coflash_workload::{Op, Source};
 use proptest::prelude::*;
 use std::io::Cursor;
