@@ -33,14 +33,6 @@ class Cooperation(NamedTuple):
     """Pages programmed / pages written by the host: the product of the other two."""
 
 
-class Separation(NamedTuple):
-    """The optimal division of spare space over zones."""
-
-    write_amplification: float
-    spare_shares: tuple[float, ...]
-    """The share of the spare space, T - U, that each zone gets; in the order of the zones, sum 1."""
-
-
 def over_provisioning(spare_of_physical: float) -> float:
     """(T - U) / U for a given (T - U) / T in [0, 1); ``alpha`` is 1 + the result."""
     _require(0 <= spare_of_physical < 1, "spare_of_physical", spare_of_physical, "0 <= spare < 1")
@@ -102,28 +94,6 @@ def fifo(alpha: float) -> float:
     return 1 / (1 - survivors)
 
 
-def mixed(zones: Sequence[tuple[float, float]], alpha: float) -> float:
-    """Return A of ``fifo`` where zones share blocks; ``greedy`` over large blocks of such a mix is as good.
-
-    Zones are those of ``best_separation``. Of a zone's pages, the share exp(-r alpha / (s A)) survives one round of the
-    log, so that A = 1 + the sum of r / (exp(r alpha / (s A)) - 1). With one zone this is ``fifo``.
-
-    Source: P. Desnoyers, "Analytic models of SSD write performance", ACM Transactions on Storage 10(2), 2014.
-    """
-    traffic, space = _zones(zones, alpha)
-    overwrites = traffic / space * alpha
-
-    def too_many(amplification: float) -> float:
-        each = overwrites / amplification
-        # A zone that is never written is copied whole: the limit.
-        with np.errstate(over="ignore", invalid="ignore"):
-            copies = space * amplification / alpha * np.where(each > 0, each / np.expm1(each), 1)
-        return amplification - 1 - float(copies.sum())
-
-    # Copies are at most A / alpha, so that the root is at most half of this.
-    return root(too_many, 1.0, 2 * alpha / (alpha - 1))
-
-
 def greedy(alpha: float, pages_per_block: int) -> float:
     """Return A if a block with the fewest valid pages is the victim.
 
@@ -135,7 +105,7 @@ def greedy(alpha: float, pages_per_block: int) -> float:
     Source: P. Desnoyers, "Analytic models of SSD write performance", ACM Transactions on Storage 10(2), 2014.
     """
     _require_alpha(alpha)
-    return float(np.interp(alpha, *_greedy_curve(pages_per_block)))
+    return float(np.interp(alpha, *greedy_corners(pages_per_block)))
 
 
 def greedy_after_fill(alpha: float, hot_share: float, passes: float, pages_per_block: int) -> float:
@@ -266,101 +236,8 @@ def cdm(physical_pages: float, logical_pages: int, cached_pages: int, pages_per_
     return Cooperation(rate, waf_ftl, rate * waf_ftl)
 
 
-def best_separation(
-    zones: Sequence[tuple[float, float]], alpha: float, pages_per_block: int | None = None
-) -> Separation:
-    """Minimise the sum of r_i A(zone i) over all divisions of the spare space over zones that do not mix.
-
-    Each zone is (r, s): its share of the writes, r >= 0, and of the logical space, s > 0; both sum to 1 over
-    the zones, and within a zone writes are uniform. Blocks are collected greedily in each zone; without
-    ``pages_per_block`` in the limit of large blocks, where A is ``fifo``. The cost is convex in every zone's
-    space, so the optimum is where all zones gain equally from a further page.
-
-    Source: R. Stoica and A. Ailamaki, "Improving flash write performance by using update frequency", VLDB
-    2013; P. Desnoyers, ACM Transactions on Storage 10(2), 2014.
-    """
-    traffic, space = _zones(zones, alpha)
-    if pages_per_block is None:
-        spare, amplification = _separate_large_blocks(traffic, space, alpha)
-    else:
-        spare, amplification = _separate_greedy(traffic, space, alpha, pages_per_block)
-    return Separation(float(traffic @ amplification), tuple((spare / spare.sum()).tolist()))
-
-
-def _zones(zones: Sequence[tuple[float, float]], alpha: float) -> tuple[_Vector, _Vector]:
-    _require_alpha(alpha)
-    _require(len(zones) > 0, "zones", zones, "at least one (traffic share, space share)")
-    for zone in zones:
-        _require(zone[0] >= 0 and zone[1] > 0, "zone", zone, "(traffic share >= 0, space share > 0)")
-    traffic, space = np.array(zones, dtype=np.float64).T
-    for name, shares in (("traffic shares", traffic), ("space shares", space)):
-        _require(abs(shares.sum() - 1) < 1e-6, f"sum of the {name}", shares.sum(), "1")
-    return traffic / traffic.sum(), space / space.sum()
-
-
-def _separate_greedy(traffic: _Vector, space: _Vector, alpha: float, pages_per_block: int) -> tuple[_Vector, _Vector]:
-    """Each zone's spare pages per logical page of the device, and its A.
-
-    A falls along ever flatter line segments: take the steepest first until the spare space is used.
-    """
-    alphas, amplifications = _greedy_curve(pages_per_block)
-    width = np.outer(space, np.diff(alphas))
-    gain = np.outer(traffic, -np.diff(amplifications))
-    steepest = np.argsort(-(gain / width), axis=None, kind="stable")
-    wanted = width.ravel()[steepest]
-    taken = np.zeros(width.size)
-    taken[steepest] = np.clip(alpha - 1 - (np.cumsum(wanted) - wanted), 0, wanted)
-    spare = taken.reshape(width.shape).sum(axis=1)
-    spare += max(0.0, alpha - 1 - spare.sum()) * space  # more than any zone can profit from
-    return spare, np.interp(1 + spare / space, alphas, amplifications)
-
-
-def _separate_large_blocks(traffic: _Vector, space: _Vector, alpha: float) -> tuple[_Vector, _Vector]:
-    """Each zone's spare pages per logical page of the device, and its A.
-
-    With x = alpha / A, the overwrites of a page per round of the log, alpha = x / (1 - exp(-x)),
-    A = 1 / (1 - exp(-x)) and -d alpha / d A = exp(x) - 1 - x. All zones gain equally from a further page
-    where this is the same multiple of r / s in each. It is handled as a logarithm, for it overflows.
-    """
-    written = traffic > 1e-24 * space  # a zone that is never written needs no spare space
-    log_heat = np.log(traffic[written] / space[written])
-
-    def overwrites(log_multiple: float) -> _Vector:
-        return np.array([_overwrites_where(slope) for slope in log_multiple + log_heat])
-
-    def spare_at(x: _Vector) -> _Vector:
-        return space[written] * (x / -np.expm1(-x) - 1)
-
-    mean_alpha = 1 + (alpha - 1) / space[written].sum()
-    slope = _log_slope(mean_alpha / fifo(mean_alpha))
-    x_of_zone = overwrites(
-        root(
-            lambda m: float(spare_at(overwrites(m)).sum() - (alpha - 1)),
-            slope - log_heat.max() - 1e-6,
-            slope - log_heat.min() + 1e-6,
-        )
-    )
-    spare, amplification = np.zeros(len(traffic)), np.ones(len(traffic))
-    spare[written], amplification[written] = spare_at(x_of_zone), 1 / -np.expm1(-x_of_zone)
-    return spare, amplification
-
-
-def _log_slope(x: float) -> float:
-    """log(exp(x) - 1 - x) for x > 0."""
-    if x < 1e-5:  # the difference below cancels
-        return 2 * math.log(x) - math.log(2) + x / 3
-    return x + math.log(-math.expm1(-x) - x * math.exp(-x))
-
-
-def _overwrites_where(log_t: float) -> float:
-    """Invert ``_log_slope``; the result lies between log(1 + t) or sqrt(t) and log(1 + t + sqrt(2 t))."""
-    below = max(np.logaddexp(0, log_t), math.exp(min(log_t, 0) / 2))
-    above = np.logaddexp(np.logaddexp(0, log_t), (log_t + math.log(2)) / 2)
-    return root(lambda x: _log_slope(x) - log_t, below * (1 - 1e-9), above * (1 + 1e-9))
-
-
-def _greedy_curve(pages_per_block: int) -> tuple[_Vector, _Vector]:
-    """alpha and A at the corners of ``greedy``, v = N - 1, ..., 0; alpha ascends from 1 to H(N)."""
+def greedy_corners(pages_per_block: int) -> tuple[_Vector, _Vector]:
+    """Return alpha and A at the corners of ``greedy``, v = N - 1, ..., 0; alpha ascends from 1 to H(N)."""
     _require(pages_per_block >= 1, "pages_per_block", pages_per_block, "an integer >= 1")
     invalid = np.arange(1, pages_per_block + 1)
     amplifications = pages_per_block / invalid

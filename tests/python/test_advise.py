@@ -3,8 +3,10 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ from coflash import CoflashError
 from coflash.policies import policies
 from coflash.quantity import show, show_change
 from coflash.results.why import whole
-from coflash.sweep.advise import _cheapest, _check_room, drift, left_of
+from coflash.sweep.advise import _cheapest, _check_room, _ends, drift, left_of
 from coflash.sweep.answers import BEFORE_DISKS, DEVICE
 from coflash.sweep.question import Question, folder_for
 from processes import coflash as command
@@ -77,10 +79,24 @@ def test_what_is_advised_is_checked_over_more_seeds_and_rounds(advice: coflash.A
 
 def test_what_the_advised_answer_costs_readers_stands_in_the_sentence(advice: coflash.Advice) -> None:
     best, said = advice.best, advice.sentences[0]
-    assert best.hits is not None and best.p99 is not None and best.p99s is not None
-    hits = f"{100 * best.hits:+.1f}".replace("-", "−")
+    assert best.hits is not None and best.p99 is not None and best.p99s is not None and best.hits_ends is not None
+    assert best.hits_ends[0] <= best.hits <= best.hits_ends[1]
+    low, high = (f"{100 * end:+.1f}".replace("-", "−") for end in best.hits_ends)
+    hits = f"{100 * best.hits:+.1f} points ({low} … {high} over the same)".replace("-", "−")
     changes = f"{show_change(best.p99)} ({show_change(best.p99s[0])} … {show_change(best.p99s[1])} over the same)"
-    assert f" It changes read hits by {hits} points and the p99 of responses by {changes} (closed loop)." in said
+    assert f" It changes read hits by {hits} and the p99 of responses by {changes} (closed loop)." in said
+
+
+def test_a_range_has_95_percent_over_the_seeds_and_what_more_rounds_show() -> None:
+    def changed(before: Sequence[Any], after: Sequence[Any]) -> float:
+        return float(after[0] - before[0])
+
+    seeds: Any = ([0, 0, 0], [1, 2, 3])
+    rounds: Any = ([0], [9])
+    # Student's t with two degrees of freedom is 4.303, the standard error 1 / √3.
+    assert _ends([seeds], changed) == pytest.approx((2 - 2.484, 2 + 2.484), abs=1e-3)
+    assert _ends([seeds, rounds], changed) == pytest.approx((2 - 2.484, 9), abs=1e-3)
+    assert _ends([], changed) is None
 
 
 def test_the_memory_of_an_order_is_what_the_kernel_says() -> None:
@@ -107,7 +123,8 @@ def test_of_answers_within_each_others_intervals_the_one_that_reads_less_from_fl
     chosen, ahead, reads = _cheapest([costly, cheap], advice.measure)
     assert (chosen, ahead, reads) == (cheap, costly.answer.name, costly)
     said = replace(advice, best=chosen, ahead=ahead, reads=reads).sentences[0]
-    assert f"{costly.answer.name} saves as much as far as the intervals tell, and reads less from flash: " in said
+    told = "compared with it slice by slice, saves as much within noise, and reads less from flash: "
+    assert f"{costly.answer.name}, {told}" in said
     assert "read hits change by +50.0 points." in said
     assert _cheapest([cheap], advice.measure)[2] is None and not base.is_sure
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from coflash import analytic
+from zones import PLACEMENTS, best_separation, mixed, simulated
 
 ROOT = Path(__file__).parents[2]
 ALPHAS = st.floats(1.001, 10)
@@ -198,14 +199,14 @@ def test_no_other_split_beats_the_best(
     raw: list[tuple[float, float]], alpha: float, n: int | None, rng: random.Random
 ) -> None:
     zones = shares(raw)
-    best = analytic.best_separation(zones, alpha, n)
+    best = best_separation(zones, alpha, n)
     assert sum(best.spare_shares) == pytest.approx(1)
     assert min(best.spare_shares) >= 0
     assert best.write_amplification == pytest.approx(
         amplification_of_split(zones, alpha, n, best.spare_shares), rel=1e-7
     )
-    mixed = analytic.fifo(alpha) if n is None else analytic.greedy(alpha, n)
-    assert best.write_amplification <= mixed * (1 + 1e-9)
+    whole = analytic.fifo(alpha) if n is None else analytic.greedy(alpha, n)
+    assert best.write_amplification <= whole * (1 + 1e-9)
     for scale in (1.0, 0.01):
         weights = [share + scale * rng.random() for share in best.spare_shares]
         other = tuple(w / sum(weights) for w in weights)
@@ -215,7 +216,7 @@ def test_no_other_split_beats_the_best(
 @pytest.mark.parametrize("n", [None, 64])
 def test_the_best_split_is_the_one_a_search_finds(n: int | None) -> None:
     zones = [(0.7, 0.1), (0.25, 0.3), (0.05, 0.6)]
-    best = analytic.best_separation(zones, 1.2, n)
+    best = best_separation(zones, 1.2, n)
 
     def cost(logits: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
         weights = np.exp(np.append(logits, 0.0))
@@ -228,7 +229,7 @@ def test_the_best_split_is_the_one_a_search_finds(n: int | None) -> None:
 def test_zones_that_share_blocks_amplify_as_documented() -> None:
     """The published simulations of docs/placement.md are within 1 % of the closed form."""
     published = {0.5: 4.173, 0.7: 4.297, 0.8: 4.515, 0.9: 5.112, 0.95: 5.904}
-    cells = [analytic.mixed([(hot, 1 - hot), (1 - hot, hot)], 1 / 0.875) for hot in published]
+    cells = [mixed([(hot, 1 - hot), (1 - hot, hot)], 1 / 0.875) for hot in published]
     assert cells == pytest.approx(list(published.values()), rel=0.01)
     row = " | ".join(f"{cell:.3f}" for cell in cells)
     assert f"| closed form | {row} |" in (ROOT / "docs" / "placement.md").read_text()
@@ -236,37 +237,41 @@ def test_zones_that_share_blocks_amplify_as_documented() -> None:
 
 @given(st.floats(1.001, 100), st.floats(0.01, 0.99))
 def test_equal_zones_that_share_blocks_are_one(alpha: float, part: float) -> None:
-    assert analytic.mixed([(part, part), (1 - part, 1 - part)], alpha) == pytest.approx(analytic.fifo(alpha), rel=1e-6)
-    assert analytic.mixed([(part, part), (1 - part, 1 - part)], alpha) <= analytic.mixed(
-        [(1, part), (0, 1 - part)], alpha
-    )
+    assert mixed([(part, part), (1 - part, 1 - part)], alpha) == pytest.approx(analytic.fifo(alpha), rel=1e-6)
+    assert mixed([(part, part), (1 - part, 1 - part)], alpha) <= mixed([(1, part), (0, 1 - part)], alpha)
+
+
+def test_no_placement_writes_less_than_the_best_separation() -> None:
+    bound, wafs = simulated(0.9, 0.1)
+    assert set(wafs) == set(PLACEMENTS)
+    assert 1 < bound < min(wafs.values()) < wafs["none"], "the bound binds, and a placement helps"
 
 
 def test_two_zones_by_hand() -> None:
     """N = 2: A is 2 (2 - alpha) up to alpha = 3/2, so all 0.2 U spare pages go where r / s is larger."""
-    best = analytic.best_separation([(0.8, 0.5), (0.2, 0.5)], 1.2, 2)
+    best = best_separation([(0.8, 0.5), (0.2, 0.5)], 1.2, 2)
     assert best.write_amplification == pytest.approx(0.8 * 1.2 + 0.2 * 2)
     assert best.spare_shares == pytest.approx((1, 0))
 
 
 @pytest.mark.parametrize("n", [None, 8])
 def test_a_zone_never_written_gets_nothing_and_equal_zones_get_the_same(n: int | None) -> None:
-    assert analytic.best_separation([(1, 1e-4), (0, 1 - 1e-4)], 1.1, None).spare_shares == (1, 0)
-    single = analytic.best_separation([(1, 1)], 1.1, n)
-    mixed = analytic.fifo(1.1) if n is None else analytic.greedy(1.1, n)
-    assert single.write_amplification == pytest.approx(mixed)
-    assert analytic.best_separation([(0.3, 0.3), (0.7, 0.7)], 1.1, n).write_amplification == pytest.approx(mixed)
+    assert best_separation([(1, 1e-4), (0, 1 - 1e-4)], 1.1, None).spare_shares == (1, 0)
+    single = best_separation([(1, 1)], 1.1, n)
+    whole = analytic.fifo(1.1) if n is None else analytic.greedy(1.1, n)
+    assert single.write_amplification == pytest.approx(whole)
+    assert best_separation([(0.3, 0.3), (0.7, 0.7)], 1.1, n).write_amplification == pytest.approx(whole)
 
 
 @pytest.mark.parametrize("alpha", [1 + 1e-6, 1.1, 1000])
 def test_zones_may_differ_extremely(alpha: float) -> None:
-    best = analytic.best_separation([(1 - 1e-15, 1e-6), (1e-15, 1 - 1e-6)], alpha)
+    best = best_separation([(1 - 1e-15, 1e-6), (1e-15, 1 - 1e-6)], alpha)
     assert 1 <= best.write_amplification <= analytic.fifo(alpha)
     assert sum(best.spare_shares) == pytest.approx(1)
 
 
 def test_space_that_no_zone_can_use_is_spread() -> None:
-    assert analytic.best_separation([(0.9, 0.25), (0.1, 0.75)], 100, 1) == (1, (0.25, 0.75))
+    assert best_separation([(0.9, 0.25), (0.1, 0.75)], 100, 1) == (1, (0.25, 0.75))
 
 
 @given(st.floats(0, 0.99))
@@ -294,11 +299,11 @@ def test_usable() -> None:
         (lambda: analytic.cdm(1250, 0, 0, 4), "logical_pages is 0"),
         (lambda: analytic.cdm(1250, 1000, 1000, 4), "cached_pages is 1000; allowed: 0 .. 999"),
         (lambda: analytic.cdm(1000, 1000, 10, 4), "physical_pages is 1000"),
-        (lambda: analytic.best_separation([], 1.2), "zones is"),
-        (lambda: analytic.best_separation([(1, 0)], 1.2), r"zone is \(1, 0\); allowed: \(traffic share >= 0"),
-        (lambda: analytic.best_separation([(0.5, 0.5), (0.6, 0.5)], 1.2), "sum of the traffic shares is 1.1"),
-        (lambda: analytic.best_separation([(0.5, 0.5), (0.5, 0.4)], 1.2), "sum of the space shares is 0.9"),
-        (lambda: analytic.best_separation([(1, 1)], 1.0), "alpha is 1.0"),
+        (lambda: best_separation([], 1.2), "zones is"),
+        (lambda: best_separation([(1, 0)], 1.2), r"zone is \(1, 0\); allowed: \(traffic share >= 0"),
+        (lambda: best_separation([(0.5, 0.5), (0.6, 0.5)], 1.2), "sum of the traffic shares is 1.1"),
+        (lambda: best_separation([(0.5, 0.5), (0.5, 0.4)], 1.2), "sum of the space shares is 0.9"),
+        (lambda: best_separation([(1, 1)], 1.0), "alpha is 1.0"),
         (lambda: analytic.over_provisioning(1), "spare_of_physical is 1"),
         (lambda: analytic.spare_of_physical(-0.1), "over_provisioning is -0.1"),
         (lambda: analytic.usable(96, 64), "physical_pages is 96; allowed: more than the 96 not usable"),

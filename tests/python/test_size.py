@@ -459,7 +459,7 @@ def test_a_number_that_no_run_has_sets_devices_aside_and_the_cheapest_of_equals_
         "has no number in any run, so that it cannot be judged; 4 set aside, of which no run has a number for " in first
     )
     assert "; 4 break the goals equally, and this is the cheapest of them" in first
-    assert str(found.answer).startswith("1 MiB cache, 28%") and not found.answer.is_met
+    assert str(found.answer).startswith("1 MiB cache (none, lru), 28%") and not found.answer.is_met
     assert "inf" not in first
 
 
@@ -508,8 +508,8 @@ def test_where_more_cache_is_worse_the_search_goes_below_and_the_answer_says_so(
     found = coflash.size(trace, "waf_host<2", drive=DRIVE, over=over, out=store, seeds=1)
     assert found.answer.place[0] == "4KiB", "the least of those below that are enough"
     assert re.search(
-        r"; more cache does not always help here: \S+ KiB cache, 28% spare space, .* has WAF, by host writes 1\.500, "
-        r".* 2\.500, so that a cheaper device may be left untried\.$",
+        r"; more cache does not always help here: \S+ KiB cache \(none, lru\), 28% spare space.* has WAF, by "
+        r"host writes 1\.500, .* 2\.500, so that a cheaper device may be left untried\.$",
         found.sentences[0],
     )
     assert "a coarse grid of cheaper devices ran, too" in found.how[-1]
@@ -530,10 +530,8 @@ def test_a_search_that_is_stopped_says_which_device_is_the_best_so_far(
     monkeypatch.setattr(Question, "ran", some)
     with pytest.raises(KeyboardInterrupt):
         coflash.size(trace, "waf_host<1.1", drive=DRIVE, out=tmp_path, seeds=1, progress=True)
-    best = (
-        r"best so far, of \d devices tried: .* cache, \S+ spare space \(\$[\d.e-]+\): WAF, by host writes \d\.\d+ with"
-    )
-    assert re.search(best, capsys.readouterr().err)
+    best = r"best so far, of \d devices tried: .* cache \(cdm, lru\), \S+ spare space \(\$[\d.e-]+\): WAF, by host "
+    assert re.search(best + r"writes \d\.\d+ with", capsys.readouterr().err)
     left[0] = 2
     with pytest.raises(KeyboardInterrupt):
         coflash.size(trace, "response.p99<1ns", drive=DRIVE, out=tmp_path, seeds=1, progress=True)

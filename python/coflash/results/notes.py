@@ -28,7 +28,7 @@ def checks(document: Mapping[str, Any]) -> tuple[str, ...]:
     if not metrics["ftl_writes_pages"]:
         return (f"The caches took every write: {_NOT_OF_A_DEVICE_IN_USE}; a longer run or a smaller cache would tell.",)
     if not metrics["erases_blocks"]:
-        return (f"GC erased no block in this run: {_NOT_OF_A_DEVICE_IN_USE}.",)
+        return (f"GC erased no block here: {_NOT_OF_A_DEVICE_IN_USE}; a longer run (workload.repeat) would tell.",)
     passes = metrics.get("host_writes_bytes", 0) / exported if exported else 1
     if passes < 1 and not scenario["precondition"].get("until_steady"):
         return (f"The host wrote {passes:.0%} of what the device holds: its state before the run decides as much.",)

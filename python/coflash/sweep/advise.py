@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from coflash._core import CoflashError
 from coflash.measures.measure import MEAN, MEASURES, P99, WAF_HOST, Measure
 from coflash.quantity import change, counted, parsed, show, show_change
 from coflash.results.differences import difference
+from coflash.results.estimate import estimate
 from coflash.results.identity import own_key
 from coflash.results.notes import checks
 from coflash.results.result import Result
@@ -57,9 +58,11 @@ class Tried:
     p99: float | None
     """The change of the response time's 99th percentile."""
     p99s: tuple[float, float] | None
-    """The least and the largest such change of each seed and of more rounds; None if they were not run."""
+    """The ends of such changes: 95 % over seeds, and that over more rounds; None if they were not run."""
     hits: float | None
     """The change of the share of reads that a cache serves."""
+    hits_ends: tuple[float, float] | None
+    """The ends of such changes, in the same way."""
     memory_bytes: int | None
     stores: float
     """Stores of metadata in non-volatile memory for each page that the host writes."""
@@ -162,7 +165,8 @@ class Advice(Kept):
         advice = say("unsure advice" if self.unsure else "advice", reason=self.unsure)
         if best is not base:
             sure = say("between", one=best) if best.between else say("unknown spread")
-            hits = "" if best.hits is None else say("price in hits", points=_points(best.hits))
+            low, high = map(_points, best.hits_ends or (None, None))
+            hits = "" if best.hits_ends is None else say("price in hits", points=_points(best.hits), low=low, high=high)
             spread = "" if best.p99s is None else say("p99s", p99s=best.p99s)
             loop = str(base.runs[0].workload["replay"]).partition(",")[0].partition(":")[0]
             price = "" if best.p99 is None else say("price", hits=hits, p99=best.p99, spread=spread, loop=loop)
@@ -378,11 +382,10 @@ class _Adviser:
         pairs = [(ran[base.answer], ran[best.answer]) for ran in found if len(ran) == len(two)]
         known = [_tried(best.answer, after, before, measure) for before, after in pairs]
         ends = [end for one in (best, *known) for end in (one.saved, *(one.between or ()))]
-        runs = [two_runs for pair in pairs for two_runs in zip(*pair, strict=True)]
-        p99s = [one for a, b in runs if (one := change(P99.read(b.metrics), P99.read(a.metrics))) is not None]
         more = say("of rounds", rounds=_LONGER) if len(checks) > 1 else ""
         how = say("checked", how=best.how, seeds=checks[0].seeds, rounds=more)
-        return replace(best, between=(min(ends), max(ends)), how=how, p99s=(min(p99s), max(p99s)) if p99s else None)
+        p99s, hits = _ends(pairs, _p99_change), _ends(pairs, _hits_change)
+        return replace(best, between=(min(ends), max(ends)), how=how, p99s=p99s, hits_ends=hits)
 
     def _doubled(self, base: Answer, best: Answer, measure: Measure) -> tuple[float, float] | str:
         """Run baseline and advised answer with twice the cache; of flash before disks with twice the flash."""
@@ -434,11 +437,28 @@ def _tried(answer: Answer, runs: tuple[Result, ...], base: tuple[Result, ...], m
             least, most = (min(one.low for one in known.values()), max(one.high for one in known.values()))
             between, how = (-most / before, min(1.0, -least / before)), " and ".join(known)
     saved = 0.0 - (change(after, before) or 0.0)
-    hits = None if (mine := _hits(runs)) is None or (own := _hits(base)) is None else mine - own
     written = sum(run.metrics.host_writes_pages for run in runs)
     stores = sum(run.metrics.at(("metadata", "stores")) or 0 for run in runs) / max(1, written)
-    p99 = change(_mean(runs, P99), _mean(base, P99))
-    return Tried(answer, runs, after, saved, between, how, p99, None, hits, answer.memory_bytes(runs[0]), stores)
+    p99, hits, memory = _p99_change(base, runs), _hits_change(base, runs), answer.memory_bytes(runs[0])
+    return Tried(answer, runs, after, saved, between, how, p99, None, hits, None, memory, stores)
+
+
+def _p99_change(base: Sequence[Result], runs: Sequence[Result]) -> float | None:
+    return change(_mean(runs, P99), _mean(base, P99))
+
+
+def _hits_change(base: Sequence[Result], runs: Sequence[Result]) -> float | None:
+    return None if (mine := _hits(runs)) is None or (own := _hits(base)) is None else mine - own
+
+
+def _ends(
+    pairs: Sequence[tuple[Sequence[Result], Sequence[Result]]],
+    changed: Callable[[Sequence[Result], Sequence[Result]], float | None],
+) -> tuple[float, float] | None:
+    """Return the least and the greatest change: of single runs, and the ends of 95 % over several seeds."""
+    of_pairs = [[changed((one,), (other,)) for one, other in zip(*pair, strict=True)] for pair in pairs]
+    known = [one for each in of_pairs for one in (*each, *(estimate(each).bounds() or ())) if one is not None]
+    return (min(known), max(known)) if known else None
 
 
 def _hits(runs: Sequence[Result]) -> float | None:

@@ -433,7 +433,7 @@ class _Sizer:
             is_beyond = any(goal.excess(goal.value((), scenario)) > 0 for goal in self.goals if goal.is_limit)
             return math.inf if is_beyond else self.cost.value((), scenario) or 0.0
         except CoflashError as error:
-            self.problem = self.problem or str(error)
+            self.problem = self.problem or str(error).replace(f"({SPARE}=", f"(--over {SPARE}=")  # it is searched
             return math.inf
 
     def _other_choices(self) -> list[Assignment]:

@@ -93,8 +93,13 @@ class Sized:
 
     def __str__(self) -> str:
         cache, ((_, spare), *others) = self.place
-        more = "".join(f", {key}={value}" for key, value in others)
-        return f"{cache_text(cache)} {'flash cache' if self.is_tier else 'cache'}, {spare} spare space{more}"
+        values = self.point.jobs[0].scenario.to_dict()
+        of_cache = (values["cooperation"]["name"], values["cache"]["policy"]["name"]) if cache != "0B" else ()
+        under = (values["hybrid"]["scheme"]["name"],) if self.is_tier else of_cache
+        more = "".join(f", {key}={value}" for key, value in others if value not in under)
+        name = "flash cache" if self.is_tier else "cache"
+        name += f" ({', '.join(under)})" if under else ""
+        return f"{cache_text(cache)} {name}, {spare} spare space{more}"
 
 
 @dataclass(frozen=True)
@@ -159,7 +164,9 @@ class Sizing(Kept):
         near = " and ".join(goal.text for goal, is_near in zip(self.goals, self._near, strict=True) if is_near)
         is_unsure = self.answer.is_met and (self.longer or self.nothing)
         device = f"{str(self.answer)[:1].upper()}{str(self.answer)[1:]} ({priced(self.answer.cost)})"
-        return say(f"in short: {'unsure' if is_unsure else self._verdict}", device=device, goals=near)
+        inside = say("inside in short", device=f"{self.inside} ({priced(self.inside.cost)})") if self.inside else ""
+        verdict = "unsure" if is_unsure else self._verdict
+        return say(f"in short: {verdict}", device=device, goals=near, inside=inside)
 
     @property
     def asked(self) -> tuple[str, ...]:

@@ -6,7 +6,8 @@
 //! its way has equal rounds, too. Rounds before GC erases do not count, nor do rounds in which the pages with data become
 //! more or fewer: an erased device amplifies little at first, and slowly more for as long as it fills.
 //!
-//! Then caches and buffers, too: all requests go through the levels of the run, until a round is like the one before, twice.
+//! Then caches and buffers, too: all requests go through the levels of the run, until write amplification and the share of pages that
+//! the cache lacks are those of the round before, twice: an order of eviction may learn for longer than GC takes.
 
 use crate::course::Course;
 use crate::each_request::each_request;
@@ -14,8 +15,9 @@ use crate::error::RunError;
 use crate::open_workload::open_again;
 use crate::steady::{as_text, is_calm, is_steady, mean, spread};
 use crate::traces::Traces;
+use coflash_base::measure::{Report, ratio};
 use coflash_ftl::{CopyAll, Coverage, Ftl, Io, PageRead, PageWrite};
-use coflash_level::{Command, Crossing, Level, Port, Tower};
+use coflash_level::{CacheCounters, Command, Crossing, Level, Port, Tower};
 use coflash_media::Untimed;
 use coflash_scenario::{Fill, Scenario};
 use coflash_workload::{Op, Source};
@@ -26,7 +28,8 @@ const ROUNDS_STEADY: usize = 5;
 const ROUNDS_MAX: usize = 25;
 /// A round writes at least this part of the device.
 const PARTS_OF_DEVICE: u64 = 4;
-/// The change of write amplification from round to round, at most, where caches and flash are steady.
+/// The change of write amplification, and of the share of pages that the cache lacks, from round to round, at most, where caches
+/// and flash are steady.
 const CALM: f64 = 0.02;
 /// The change of the pages with data over steady rounds, at most, as a part of the device.
 const MAPPED_CHANGE_MAX: f64 = 0.001;
@@ -75,8 +78,7 @@ pub(crate) fn write_own(
     Ok(())
 }
 
-/// Repeat the workload of a scenario through all levels, until write amplification is that of the round before, twice, and
-/// say so.
+/// Repeat the workload of a scenario through all levels, until rounds are calm, and say so.
 ///
 /// # Errors
 /// See [`write_own`].
@@ -86,15 +88,18 @@ pub(crate) fn write_through(
     traces: Traces,
     course: &mut Course<'_>,
 ) -> Result<(), RunError> {
-    let is_over = |rounds: &[Round]| is_calm(&wafs(rounds), CALM);
-    let (passes, rounds) = repeat(tower, scenario, traces, true, is_over, course)?.unwrap_or_default();
+    let (passes, rounds) = repeat(tower, scenario, traces, true, are_calm, course)?.unwrap_or_default();
     tower.lowest_mut().reset_counters();
     let wafs = wafs(&rounds);
     course.warm_up.steady_waf = wafs.last().copied().filter(|_| is_calm(&wafs, CALM));
+    let shares: Vec<_> =
+        missed(&rounds).iter().map(|missed| format!("{:.1}", 100.0 * (1.0 - missed))).collect();
+    let hits = format!(", cache hits {} %,", shares.join(", "));
     course.warm_up.remarks.push(format!(
-        "Then its requests went through caches and buffers in {passes} passes. Write amplification was {} then: {} in {} rounds.",
-        if is_calm(&wafs, CALM) { "steady" } else { "still not steady" },
+        "Then its requests went through caches and buffers in {passes} passes. They were {} then: write amplification {}{} in {} rounds.",
+        if are_calm(&rounds) { "steady" } else { "still not steady" },
         as_text(&wafs),
+        if scenario.has_cache() { hits.as_str() } else { "" },
         rounds.len()
     ));
     Ok(())
@@ -117,6 +122,7 @@ fn repeat(
     let logical_pages = level.logical_pages();
     let (mut passes, mut rounds) = (0, Vec::new());
     let (mut programs_before, mut erases_before, mut mapped_before) = state(level.ftl());
+    let mut cache_before = cached(level);
     while rounds.len() < rounds_max && !is_over(&rounds) {
         let mut written = 0;
         while written < u64::from(logical_pages).div_ceil(PARTS_OF_DEVICE) {
@@ -131,12 +137,15 @@ fn repeat(
             course.before += pass;
         }
         let (programs, erases, mapped) = state(level.ftl());
+        let cache = cached(level);
+        let [hits, misses] = std::array::from_fn(|at| cache[at] - cache_before[at]);
         rounds.push(Round {
             waf: (programs - programs_before) as f64 / written as f64,
             has_gc: erases > erases_before,
             mapped: [mapped_before, mapped],
+            missed: ratio(misses, hits + misses).unwrap_or(1.0),
         });
-        (programs_before, erases_before, mapped_before) = (programs, erases, mapped);
+        (programs_before, erases_before, mapped_before, cache_before) = (programs, erases, mapped, cache);
     }
     Ok(Some((passes, rounds)))
 }
@@ -147,17 +156,36 @@ fn state(ftl: &Ftl) -> (u64, u64, f64) {
     (ftl.programs().all(), ftl.erase_counts().map(u64::from).sum(), mapped)
 }
 
+/// The pages found in the cache so far, and those not found.
+fn cached(level: &impl Level<Untimed>) -> [u64; 2] {
+    let mut report = Report::default();
+    level.report(&mut report);
+    let counters = report.get::<CacheCounters>();
+    [counters.read_hits + counters.write_hits, counters.read_misses + counters.write_misses]
+}
+
 struct Round {
     waf: f64,
     has_gc: bool,
     /// The pages with data before and after it, as parts of the device.
     mapped: [f64; 2],
+    /// The pages not found in the cache, as a share of those that requests touch.
+    missed: f64,
 }
 
 type Last = [Round; ROUNDS_STEADY];
 
 fn wafs(rounds: &[Round]) -> Vec<f64> {
     rounds.iter().map(|round| round.waf).collect()
+}
+
+fn missed(rounds: &[Round]) -> Vec<f64> {
+    rounds.iter().map(|round| round.missed).collect()
+}
+
+/// Whether caches and flash are steady.
+fn are_calm(rounds: &[Round]) -> bool {
+    is_calm(&wafs(rounds), CALM) && is_calm(&missed(rounds), CALM)
 }
 
 /// The pages with data before and after rounds.

@@ -204,7 +204,7 @@ fn a_run_goes_on_from_its_own_requests_through_the_cache() {
     for case in cached {
         let warm = result(&trace.replayed(&[case, &[("precondition.through_caches", "true")]].concat()));
         let remark = remarks(&warm).into_iter().find(|one| one.contains("through caches")).expect("a remark");
-        assert!(remark.contains("was steady then"), "{remark}");
+        assert!(remark.contains("were steady then"), "{remark}");
         let rest = remark.split_once("buffers in ").expect("passes").1;
         let before: u64 = rest.split_once(" passes").expect("passes").0.parse().expect("a number");
         let counts = |result: &RunResult| {
@@ -234,6 +234,19 @@ fn a_run_goes_on_from_its_own_requests_through_the_cache() {
         assert!(far.is_none_or(|far| far < 0.2), "derived anew: {far:?}");
         assert_eq!(far.is_none(), case.iter().all(|(key, _)| *key != "cache.size"));
     }
+}
+
+/// The flash of this device copies nothing, so that its write amplification is that of the round before from the second one on, while
+/// LIRS has hits only from then on.
+#[test]
+fn rounds_through_a_cache_go_on_while_its_hits_change() {
+    let read = (0..200).map(|page| ("read", page));
+    let requests = read.chain((2000..3500).map(|page| ("write", page)));
+    let lines = requests.enumerate().map(|(at, (op, page))| format!("{at},{op},{},4096\n", page * 4096));
+    let trace = Trace::written("hits", &lines.collect::<String>());
+    let cache = [("cache.size", "512KiB"), ("cache.policy", "lirs"), ("precondition.through_caches", "true")];
+    let told = remarks(&result(&trace.replayed(&cache))).pop().expect("a remark");
+    assert!(told.contains("cache hits 0.0, 7.5, 7.5, 7.5 %, in 4 rounds"), "{told}");
 }
 
 #[test]
