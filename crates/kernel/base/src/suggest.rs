@@ -76,7 +76,8 @@ fn near_file(path: &Path) -> String {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let names = names_in(folder);
     let given = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let near = nearest(given, names.iter().map(String::as_str));
+    let of_stem = names.iter().find(|name| Path::new(name).file_stem() == path.file_name());
+    let near = of_stem.map(String::as_str).or_else(|| nearest(given, names.iter().map(String::as_str)));
     near.map(|name| format!("; did you mean {}?", path.with_file_name(name).display())).unwrap_or_default()
 }
 

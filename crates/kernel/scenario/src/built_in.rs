@@ -56,13 +56,11 @@ impl Scenario {
         let found = BUILT_IN.iter().find(|scenario| scenario.name == name).ok_or_else(|| {
             let names: Vec<_> = BUILT_IN.iter().map(|scenario| scenario.name).collect();
             let hint = suggest::hint(name, &names);
-            let (place, inside) = (Path::new(name), Path::new(name).join("scenario.toml"));
-            let step = if inside.is_file() {
-                format!("; did you mean {}?", inside.display())
-            } else if place.is_file() {
-                of_trace(name)
-            } else {
-                String::new()
+            let files = [format!("{name}.toml"), format!("{name}/scenario.toml")];
+            let step = match files.iter().find(|file| Path::new(file).is_file()) {
+                Some(file) => format!("; did you mean {file}?"),
+                None if Path::new(name).is_file() => of_trace(name),
+                None => String::new(),
             };
             ScenarioError::whole(format!(
                 "no scenario \"{name}\"{hint}; the name of a file ends in .toml{step}"
