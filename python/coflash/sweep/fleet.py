@@ -447,7 +447,7 @@ def _sized(pages: int) -> dict[str, str]:
 
 def _named(point: Point, name: str) -> Point:
     # With its name in the key each volume has a run of its own, also where two have the same requests.
-    jobs = (replace(job, key=digest([job.key, name]), label=f"volume={name} {job.label}") for job in point.jobs)
+    jobs = (replace(job, key=digest([job.key, name]), label=f"{VOLUME}={name} {job.label}") for job in point.jobs)
     return replace(point, values={VOLUME: name, **point.values}, jobs=tuple(jobs))
 
 

@@ -103,10 +103,17 @@ mod tests {
         let told = |path: &str| unread(Path::new(path), &std::fs::read_to_string(path).unwrap_err());
         assert_eq!(told("src/sugest.rs"), "no such file; did you mean src/suggest.rs?");
         assert_eq!(told("Cargo.tml"), "no such file; did you mean Cargo.toml?");
+        assert_eq!(told("src/suggest"), "no such file; did you mean src/suggest.rs?");
         assert_eq!(told("src/zebra-crossing"), "no such file");
         assert_eq!(told("nowhere/suggest.rs"), "no such file");
         let folder = std::env::temp_dir().join(format!("coflash-suggest-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("aaa")).expect("a folder can be made");
+        std::fs::write(folder.join("aaah.toml"), "").expect("a file can be written");
+        let beside_a_folder = told(&folder.join("aaah").display().to_string());
+        assert_eq!(
+            beside_a_folder,
+            format!("no such file; did you mean {}?", folder.join("aaah.toml").display())
+        );
         std::fs::write(folder.join("README.txt"), "of traces").expect("a file can be written");
         std::fs::write(folder.join("vol.csv"), "0,W,0,4096\n1,W,0,4096\n").expect("a file can be written");
         let such = told(&folder.display().to_string());
