@@ -368,9 +368,7 @@ impl FtlConfig {
         let problem = if share == Share::ZERO {
             "0% leaves GC no space to work in: more than 0%".to_owned()
         } else if self.logical_pages(geometry) == 0 {
-            format!(
-                "{share} leaves no page to the host; less is allowed, below 100% of a \"spare_of_physical\""
-            )
+            format!("{share} leaves no page to the host; less is allowed (spare_of_physical: below 100%)")
         } else {
             return Ok(());
         };

@@ -34,7 +34,7 @@ fn an_error_names_the_whole_key_and_the_nearest_match() {
         ("[timing]\nchannel = \"a:b\"", "timing.channel: \"a:b\" is not known (allowed: private, shared)"),
         (
             "[ftl.spare]\nshare = \"120%\"\ndefinition = \"spare_of_physical\"",
-            "ftl.spare.share: 120% leaves no page to the host; less is allowed, below 100%",
+            "ftl.spare.share: 120% leaves no page to the host; less is allowed (spare_of_physical: below 100%)",
         ),
         ("[ftl.spare]\nshare = \"0%\"", "ftl.spare.share: 0% leaves GC no space to work in: more than 0%"),
         (
