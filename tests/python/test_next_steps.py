@@ -97,6 +97,10 @@ STEPS: list[tuple[str, str]] = [
     ("size file.csv --subject-to waf_host<2", "in its place: --goal 'MEASURE<VALUE' of coflash size"),
     ("run mine", "did you mean mine.toml?"),
     ("run ./folde", "did you mean ./folde.toml?"),
+    ("run ./own", "did you mean ./own/scenario.toml?"),
+    ("run ./many", "did you mean ./many.toml?"),
+    ("run many/", "did you mean many.toml?"),
+    ("run ./folder", "is a folder; give a file, such as ./folder/thesis.tex; `"),
     ("run demo --set cache.policy=mine:Clean", 'did you mean { name = "external", code = "mine:Clean" }?'),
     ("sweep demo --vary gc.victim=greedy,mine:Own", 'did you mean { name = "external", code = "mine:Own" }?'),
     ("sweep demo --vary ftl.spare.share=7% 14% 28%", "commas: --vary ftl.spare.share=7%,14%,28% ("),
@@ -116,7 +120,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "folder" / "thesis.tex").touch()
     (tmp_path / "file.csv").write_text("time,op,offset,size\n0.1,W,0,4096\n", "utf-8")
     (tmp_path / "binary").write_bytes(b"\xff\0\xfe" * 99)
-    for file in ("mine.toml", "own/scenario.toml", "folde.toml"):
+    for file in ("mine.toml", "own/scenario.toml", "many.toml", "folde.toml"):
         (tmp_path / file).write_text('name = "mine"', "utf-8")
     monkeypatch.chdir(tmp_path)
 
