@@ -100,7 +100,7 @@ STEPS: list[tuple[str, str]] = [
     ("run ./own", "did you mean ./own/scenario.toml?"),
     ("run ./many", "did you mean ./many.toml?"),
     ("run many/", "did you mean many.toml?"),
-    ("run ./folder", "is a folder; give a file, such as ./folder/thesis.tex; `"),
+    ("run ./folder", "is a folder; give a file, such as ./folder/thesis.tex"),
     ("run demo --set cache.policy=mine:Clean", 'did you mean { name = "external", code = "mine:Clean" }?'),
     ("sweep demo --vary gc.victim=greedy,mine:Own", 'did you mean { name = "external", code = "mine:Own" }?'),
     ("sweep demo --vary ftl.spare.share=7% 14% 28%", "commas: --vary ftl.spare.share=7%,14%,28% ("),

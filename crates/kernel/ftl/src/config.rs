@@ -367,7 +367,7 @@ impl FtlConfig {
         let share = self.spare.share;
         let problem = if share == Share::ZERO {
             "0% leaves GC no space to work in: more than 0%".to_owned()
-        } else if self.logical_pages(geometry) == 0 {
+        } else if self.logical_pages(geometry) == 0 || self.spare.logical_pages(1 << 32, 1) == 0 {
             format!("{share} leaves no page to the host; less is allowed (spare_of_physical: below 100%)")
         } else {
             return Ok(());

@@ -36,6 +36,10 @@ fn an_error_names_the_whole_key_and_the_nearest_match() {
             "[ftl.spare]\nshare = \"120%\"\ndefinition = \"spare_of_physical\"",
             "ftl.spare.share: 120% leaves no page to the host; less is allowed (spare_of_physical: below 100%)",
         ),
+        (
+            "[flash]\nexported = \"1GiB\"\n[ftl.spare]\nshare = \"100%\"\ndefinition = \"spare_of_physical\"",
+            "ftl.spare.share: 100% leaves no page to the host",
+        ),
         ("[ftl.spare]\nshare = \"0%\"", "ftl.spare.share: 0% leaves GC no space to work in: more than 0%"),
         (
             "[gc.victim]\nname = \"d-choices\"\nd = 0",
