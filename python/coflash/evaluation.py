@@ -35,6 +35,9 @@ _PATIENCE = 20
 """The limit of wall time over that of processor time; code waits on a busy machine."""
 
 
+_COLUMNS = "WAF, or of a cache its share of misses; no policy is below the bound; score: best built-in / this policy"
+
+
 class Evaluation(dict[str, float], Finding):
     """Metrics by name: of each workload the measure, its bound and the score; and `combined_score`.
 
@@ -62,7 +65,8 @@ class Evaluation(dict[str, float], Finding):
         heads = ("workload", self.name, "best built-in", "", "bound", "score")
         numbers = [(row.workload, row.value, row.best, row.best_value, row.bound, row.score) for row in self.rows]
         rows = [[cell if isinstance(cell, str) else f"{cell:.3f}" for cell in row] for row in numbers]
-        return [TextTable.of(heads, [*rows, ["combined", "", "", "", "", f"{self['combined_score']:.3f}"]])]
+        rows.append(["combined", "", "", "", "", f"{self['combined_score']:.3f}"])
+        return [TextTable.of(heads, rows, below=_COLUMNS)]
 
     def document(self, *_: str) -> dict[str, Any]:
         """Return the metrics and the note."""

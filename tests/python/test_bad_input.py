@@ -140,6 +140,7 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     (set_("flash.blocks_per_plane=99999999999"), ["flash.blocks_per_plane", "99999999999 was given", "4294967295"]),
     (set_("flash.sector_size=500B"), ["flash.sector_size", "500", "does not divide"]),
     (set_("ftl.spare.share=0%"), ["ftl.spare.share", "0%", "more than 0%"]),
+    (set_("ftl.spare={share='120%',definition='spare_of_physical'}"), ["ftl.spare.share", "120%", "below 100%"]),
     (set_("ftl.spare.share=0.1%"), ["ftl.spare.share", "too small", "more blocks"]),
     (set_("flash.blocks_per_plane=4"), ["gc.low_mark", "4 blocks", "at least 1"]),
     (set_("replay.queue_depth=0"), ["replay.queue_depth", "0 was given", "from 1 to 1048576"]),

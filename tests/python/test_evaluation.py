@@ -118,7 +118,7 @@ def test_the_command_evaluates(file: Path) -> None:
     done = command("evaluate", str(file), "--json", "-")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["combined_score"] == coflash.evaluate("greedy")["combined_score"]
-    assert "combined" in done.stderr
+    assert "combined" in done.stderr and "score: best built-in / this policy" in done.stderr
     file.write_text(VICTIM.format(body="raise ValueError('[bold]')"), encoding="utf-8")
     done = command("evaluate", str(file))
     assert done.returncode == 1

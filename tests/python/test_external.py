@@ -310,7 +310,7 @@ PICKING = Picking.pick.__code__.co_firstlineno
         (-1, r"pick: -1 was returned; a place from 0 to \d+ is allowed"),
         (10**6, r"pick: 1000000 was returned; a place from 0 to \d+ is allowed"),
         ("nothing", rf"pick: None was returned; a place from 0 to \d+ is allowed \(test_external.py:{PICKING}\)$"),
-        (0.5, r"pick: 0.5 was returned; a place from 0 to \d+ is allowed"),
+        (0.5, r"pick: 0.5 was returned; a whole number is allowed, a place from 0 to \d+ \("),
         ("cost", r"pick: array\(.{,40} was returned; a place from 0 to \d+ is allowed"),
         ("write", r"pick raised ValueError: assignment destination is read-only"),
         ("unlock", r"pick raised ValueError: cannot set WRITEABLE flag"),
@@ -346,7 +346,8 @@ class Evicting(Lru):
         self.left -= 1
         if self.left > 0:
             return super().evict()
-        return {"none": None, "absent": 2**31, "raise": None}[self.what] if self.what != "raise" else self.nothing  # type: ignore[attr-defined]
+        wrong = {"none": None, "absent": 2**31, "float": np.float32(2)}
+        return wrong[self.what] if self.what != "raise" else self.nothing  # type: ignore[attr-defined]
 
 
 EVICTING = Evicting.evict.__code__.co_firstlineno
@@ -357,6 +358,7 @@ EVICTING = Evicting.evict.__code__.co_firstlineno
     [
         ("none", rf"evict: None was returned; a page in the cache is allowed \(test_external.py:{EVICTING}\)$"),
         ("absent", rf"evict: 2147483648 was returned; a page in the cache is allowed \(test_external.py:{EVICTING}\)$"),
+        ("float", r"evict: np.float32\(2.0\) was returned; a whole number is allowed, a page in the cache \("),
         ("raise", "evict raised AttributeError"),
     ],
 )

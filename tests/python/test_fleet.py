@@ -71,7 +71,8 @@ def test_the_split_has_each_request_once_in_its_volume(trace: str, tmp_path: Pat
         assert read["offset"].to_list() == [int(row[2]) for row in mine]
         assert read["length"].to_list() == [int(row[3]) for row in mine]
         assert read["op"].to_list() == ["RW".index(row[1]) for row in mine]
-        assert read["time_ns"].to_list() == [1000 * (int(row[4]) - int(mine[0][4])) for row in mine]
+        times = [1000 * (int(row[4]) - int(rows[0][4])) for row in mine]
+        assert (read["time_ns"] + one.begins_ns).to_list() == times
         touched = {page for row in mine for page in range(int(row[2]) // 4096, (int(row[2]) + int(row[3])) // 4096)}
         assert one.footprint_pages == len(touched)
         assert one.written_bytes == sum(int(row[3]) for row in mine if row[1] == "W")
@@ -186,7 +187,7 @@ def test_each_volume_gives_what_a_run_of_its_own_gives(found: Fleet) -> None:
     assert len(found.sweep.results) == 2 * len(found.volumes) == 6
     for point in found.sweep.points:
         (job,) = point.jobs
-        volume = next(one for one in found.volumes if one.name == point.values["volume"])
+        volume = next(one for one in found.volumes if one.name == point.values["name"])
         kept = found.sweep.results[job.key]
         alone = coflash.run(job.scenario, volume.file)
         assert kept.metrics.to_dict() == alone.metrics.to_dict()
@@ -217,7 +218,7 @@ def test_the_spread_is_that_of_the_volumes(found: Fleet) -> None:
 def test_a_table_has_a_row_for_each_volume_and_point(found: Fleet) -> None:
     table = found.table("waf_host").to_polars()
     assert table.height == 6
-    assert table.columns[0] == "volume"
+    assert table.columns[0] == "name"
     sums = (
         table.filter(polars.col("cooperation.name") == "none")
         .select("host_writes_pages", "programs_pages")
@@ -225,13 +226,13 @@ def test_a_table_has_a_row_for_each_volume_and_point(found: Fleet) -> None:
         .row(0)
     )
     assert sums[1] / sums[0] == pytest.approx(found.whole["waf_host"][0])
-    assert set(table["volume"]) == {one.name for one in found.volumes}
+    assert set(table["name"]) == {one.name for one in found.volumes} == {*found.sweep.results.to_polars()["name"]}
 
 
 def test_a_size_that_is_varied_is_a_column_of_the_table_with_its_unit(trace: str, tmp_path: Path) -> None:
     found = coflash.fleet(trace, {"cache.size": ["64KiB", "128KiB"]}, out=tmp_path / "out", scenario=SMALL)
     table = found.table("waf_host").to_polars()
-    assert table.columns[:2] == ["volume", "cache.size_bytes"]
+    assert table.columns[:2] == ["name", "cache.size_bytes"]
     assert set(table["cache.size_bytes"]) == {64 << 10, 128 << 10}
 
 
@@ -321,7 +322,7 @@ def test_a_volume_that_no_device_takes_is_a_failure_of_its_own(
     monkeypatch.setattr(Plan, "of", refusing)
     found = coflash.fleet(trace, VARY, out=tmp_path, scenario=SMALL)
     labels = [failure.label for failure in found.sweep.failures]
-    assert labels == ["volume=7 cooperation=none", "volume=7 cooperation=cdm"]
+    assert labels == ["name=7 cooperation=none", "name=7 cooperation=cdm"]
     assert {failure.error for failure in found.sweep.failures} == {"flash.blocks_per_plane: too many"}
     assert set(found.by_volume("waf_host")[1]) == {"64", "7/x"}
 
@@ -390,7 +391,7 @@ def test_a_size_given_as_a_share_is_in_bytes_too(trace: str, tmp_path: Path) -> 
     assert runs["ftl.spare.share"].dtype == polars.Float64
     assert not [name for name in runs.columns if name.endswith("share_share")]
     table = found.table("waf_host").to_polars()
-    assert table.columns[:4] == ["volume", "cache.size_bytes", "cache.size_share", "requests"]
+    assert table.columns[:4] == ["name", "cache.size_bytes", "cache.size_share", "requests"]
     assert sorted(table["cache.size_bytes"]) == sorted(runs["cache.size_bytes"])
     with pytest.raises(CoflashError, match=r'no column "cache\.siz_bytes"; did you mean "cache\.size_bytes"'):
         found.sweep.results.sql('select "cache.siz_bytes" from runs')
@@ -507,7 +508,7 @@ def test_a_fleet_whose_driver_is_killed_goes_on_and_no_volume_is_done_twice(trac
         ]
         with begin(*command, encoding="utf-8") as process:
             assert process.stderr is not None
-            next(line for line in process.stderr if "volume=" in line)
+            next(line for line in process.stderr if "name=" in line)
             process.kill()
         done = {run.name: (run / "result.json").stat().st_mtime_ns for run in (out / "runs").glob("[0-9a-f]*")}
         assert 0 < len(done) < 120
@@ -553,7 +554,7 @@ def test_the_rows_of_a_fleet_say_what_was_assumed(trace: str, tmp_path: Path) ->
     found = coflash.fleet(trace, {"seed": [1]}, out=tmp_path / "out", scenario=SMALL)
     said = {one.name: "; ".join(one.remarks) or None for one in found.volumes}
     table = found.table()
-    assert dict(zip(table["volume"], table["remarks"], strict=True)) == said
+    assert dict(zip(table["name"], table["remarks"], strict=True)) == said
 
 
 def test_a_size_that_every_volume_would_replace_is_refused(trace: str, tmp_path: Path) -> None:

@@ -90,6 +90,21 @@ STEPS: list[tuple[str, str]] = [
     ("size file.csv --goal waf_host>2", "of waf_host less is better; waf_host<2 is allowed"),
     ("tune demo --over seed=1..2 --minimise waf_host --subject-to cache.hit_ratio<9%", "cache.hit_ratio>9% is allowed"),
     ("size file.csv --goal waf_host", "such as response.p99<5ms"),
+    ("size file.csv --goal waff<2", 'did you mean "waf_host"?'),
+    ("size file.csv --goal response.p98<2ms", 'did you mean "response.p90"?'),
+    ("tune demo --over seed=1..2 --goal waf_host<2", "in its place: --subject-to 'MEASURE<VALUE' of coflash tune"),
+    ("size file.csv --subject-to waf_host<2", "in its place: --goal 'MEASURE<VALUE' of coflash size"),
+    ("run mine", "did you mean mine.toml?"),
+    ("run ./folde", "did you mean ./folde.toml?"),
+    ("run ./own", "did you mean ./own/scenario.toml?"),
+    ("run ./many", "did you mean ./many.toml?"),
+    ("run many/", "did you mean many.toml?"),
+    ("run ./folder", "is a folder; give a file, such as ./folder/thesis.tex"),
+    ("run demo --set cache.policy=mine:Clean", 'did you mean { name = "external", code = "mine:Clean" }?'),
+    ("sweep demo --vary gc.victim=greedy,mine:Own", 'did you mean { name = "external", code = "mine:Own" }?'),
+    ("sweep demo --vary ftl.spare.share=7% 14% 28%", "commas: --vary ftl.spare.share=7%,14%,28% ("),
+    ("sweep demo --vary seed=1 file.csv", "did you mean --trace file.csv?"),
+    ("sweep demo --vary seed=1 cache.size=1MiB", "did you mean --set cache.size=1MiB?"),
     ("run qlc-122t", "coflash run with --scale 1/32"),
     ("evaluate greeedy", 'did you mean "greedy"?'),
 ]
@@ -104,7 +119,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "folder" / "thesis.tex").touch()
     (tmp_path / "file.csv").write_text("time,op,offset,size\n0.1,W,0,4096\n", "utf-8")
     (tmp_path / "binary").write_bytes(b"\xff\0\xfe" * 99)
-    for file in ("mine.toml", "own/scenario.toml"):
+    for file in ("mine.toml", "own/scenario.toml", "many.toml", "folde.toml"):
         (tmp_path / file).write_text('name = "mine"', "utf-8")
     monkeypatch.chdir(tmp_path)
 

@@ -275,6 +275,19 @@ def test_what_is_said_beside_runs_is_of_those_that_are_compared(found: Results, 
     assert "Seed 1 says this. (In 2 of 2 runs: seed 1, seed 3; the numbers are those of seed 1.)" in said
 
 
+def test_the_numbers_of_a_note_are_those_of_the_first_run_of_the_table(found: Results, tmp_path: Path) -> None:
+    result = found["alone"]
+    for seed in (3, 1, 2):
+        scenario = {**result.document["scenario"], "seed": seed}
+        noted = {**result.document, "scenario": scenario, "notes": [f"Seed {seed} says this."]}
+        result.with_document(noted).save(tmp_path / f"{'cab'[seed - 1]}{seed}")
+    several = coflash.results(tmp_path)
+    assert several.runs[0] == "a2", "runs are read in the order of their names"
+    said = "Seed 1 says this. (In 3 of 3 runs: seed 1, seed 2, seed 3; the numbers are those of seed 1.)"
+    assert said in several.remarks
+    assert f"note: {said}" in CliRunner().invoke(app, ["compare", str(tmp_path)]).stderr
+
+
 def test_runs_of_different_revisions_are_told_and_marked(found: Results, mixed: Path) -> None:
     results = coflash.results(mixed)
     (note,) = results.cautions

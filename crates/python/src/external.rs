@@ -214,7 +214,9 @@ fn described(name: &str, hook: &str, method: Option<&Py<PyAny>>, raised: PyErr) 
 #[cold]
 fn unusable(answer: &Bound<'_, PyAny>, allowed: impl Display) -> String {
     let short = || answer.py().import("reprlib")?.call_method1("repr", (answer,))?.extract::<String>();
-    format!("{} was returned; {allowed} is allowed", short().unwrap_or_default())
+    let is_float = answer.extract::<f64>().is_ok() && !answer.hasattr("__index__").unwrap_or(true);
+    let (whole, is) = if is_float { ("a whole number is allowed, ", "") } else { ("", " is allowed") };
+    format!("{} was returned; {whole}{allowed}{is}", short().unwrap_or_default())
 }
 
 /// Where a hook raised an exception, or is defined.

@@ -138,13 +138,14 @@ def compare(
     found = _named(runs, folder, where) if way == "runs" else results(runs[0] if runs else folder, where)
     names = [found.name(str(Path(run))) for run in (runs if way == "runs" else found.in_order())]
     notes((*found.cautions, *together((found.titles[name], notes_of(found.document(name))) for name in names)))
+    shown = [named(name) for name in measures or ()]
+    assumed = found.assumed(shown, names)
     if (over_seeds or intervals) and way != "runs":
         names = [group[0] for group in found.of_one_point()]
     if intervals and len(names) < 2:
         points = f"{counted(len(names), 'point')} {agreed(len(names), 'was')}"
         msg = f"compare: --intervals are of differences; {points} given, and at least 2 are allowed"
         raise CoflashError(msg)
-    shown = [named(name) for name in measures or ()]
     if intervals:
         table = differences_table(found, names, shown or found.applying(HEADLINE))
     else:
@@ -152,7 +153,7 @@ def compare(
     show_table(table, format)
     for line in why_lines(found, names, shown or BRIEF) or why_command(found, names, shown or BRIEF):
         say(line, errors())
-    notes(found.assumed(shown))
+    notes(assumed)
     notes(METHOD if intervals else notes_on_seeds(found, shown or HEADLINE) if over_seeds else ())
 
 

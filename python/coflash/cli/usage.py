@@ -33,11 +33,14 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
     text = text.replace(". Did you mean", "; did you mean").replace("Value error, ", "")
     if near := getattr(error, "possibilities", None):
         text += f"; did you mean {near[0]}?" if "did you mean" not in text else ""
-    if extra := re.search(r"extra argument.*\((\S+)", text):
-        word = extra[1].rstrip(")")
+    if extra := re.search(r"extra argument\S* \((.*)\)", text):
+        word, *others = extra[1].split()
         options = ["--set"] if "=" in word else ["--trace", "--in"]
         known = {one for of in (error.ctx.command.params if error.ctx else ()) for one in of.opts}
-        text += next((f"; did you mean {one} {word}?" for one in options if one in known), "")
+        if (axes := error.ctx and error.ctx.params.get("vary")) and "=" not in word and not Path(word).exists():
+            text += f"; values are separated by commas: --vary {','.join([axes[-1], word, *others])}"
+        else:
+            text += next((f"; did you mean {one} {word}?" for one in options if one in known), "")
     given, is_one_of, choices = text.partition(" is not one of ")
     if is_one_of and (near := difflib.get_close_matches(given.split("'")[-2], re.findall("'([^']*)'", choices), 1)):
         text += f"; did you mean '{near[0]}'?"

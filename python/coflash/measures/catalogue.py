@@ -70,7 +70,9 @@ def metric(name: str) -> str:
             raise CoflashError(msg)
         return path
     ends = [short for short in by_short if short.split(".")[-1] == given.split(".")[-1]]
-    begins = [short for short in by_short if short.startswith(given.lower())]  # `WAF` is first that of the host
+    # `WAF` is first that of the host, and so is `waff`.
+    beginnings = (given.lower(), given.lower()[: max(3, len(given) - 1)])
+    begins = [short for beginning in beginnings for short in by_short if short.startswith(beginning)]
     near = begins or difflib.get_close_matches(given, by_short, 1) or ends
     meant = f'; did you mean "{near[0]}"?' if near else ""
     raise CoflashError(f'no measure "{name}"{meant} (allowed: {", ".join(_nearby(given, by_short))})')

@@ -213,8 +213,8 @@ class Results:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Notes on the runs, each once: cautions, and assumptions about the workloads."""
-        notes = zip(self.titles.values(), map(notes_of, self._documents.values()), strict=True)
+        """Notes on the runs, each once: cautions, and assumptions about the workloads. Tables have the same order."""
+        notes = ((self.titles[run], notes_of(self._documents[run])) for run in self.in_order())
         return (*self.cautions, *chain(*self._fleets.values()), *together(notes))
 
     @property
@@ -231,9 +231,9 @@ class Results:
         """Return the document of a run by its full name: the whole result without its arrays."""
         return self._documents[run]
 
-    def assumed(self, measures: Iterable[Measure]) -> list[str]:
-        """State what some measures take for granted in these runs, each fact once."""
-        return assumed(measures, zip(self.titles.values(), self._documents.values(), strict=True))
+    def assumed(self, measures: Iterable[Measure], runs: Sequence[str] = ()) -> list[str]:
+        """State what some measures take for granted in these runs, by default all of them, each fact once."""
+        return assumed(measures, ((self.titles[run], self._documents[run]) for run in runs or self.in_order()))
 
     def applying(self, measures: Iterable[Measure]) -> list[Measure]:
         """Choose the measures with anything to show in any run."""

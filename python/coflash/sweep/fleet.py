@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from coflash.charts import Format
 
 By = Literal["volume", "file"]
-VOLUME, VOLUMES = "volume", "volumes"
+VOLUME, VOLUMES = "name", "volumes"
+"""The column of the volume, which is the name of its scenario; and the folder of the volumes' traces."""
 _ROOM, _LARGEST_PAGES, _PAGE_BYTES = 1.04, 2**28, 4096
 """What a device exports for each page of a footprint, and where the search for the least one ends."""
 _PROGRAMS = Measure("flash programs", "pages", lambda one: sum(one.programs_pages.get(cause, 0) for cause in CAUSES))
@@ -82,7 +83,7 @@ class Fleet(Finding, Tabular):
     least_pages: int
     """What the least device of the scenario exports, in pages of 4 KiB."""
     sweep: Sweep
-    """The runs; the points have a value `volume`."""
+    """The runs; the points have a value `name`, the volume."""
     unread: Mapping[str, str] = field(default_factory=dict)
     """Why files cannot be read, which were skipped."""
 
@@ -159,7 +160,7 @@ class Fleet(Finding, Tabular):
         ]
 
     def table(self, *measures: str) -> Table:
-        """Return a row for each volume and point: `volume`, the values of the point, what the volume is, the measures.
+        """Return a row for each volume and point: `name`, the values of the point, what the volume is, the measures.
 
         `remarks` are what was assumed of the volume, such as units.
 

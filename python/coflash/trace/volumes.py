@@ -49,6 +49,8 @@ class Volume:
     """Distinct pages of 4 KiB that it reads, writes or trims."""
     remarks: tuple[str, ...] = ()
     """Assumptions and omissions of its reader."""
+    begins_ns: int | None = None
+    """When its first request comes, after the first one of the trace that was split; its own trace begins at 0."""
 
 
 def described(name: str, file: str, options: Options = NO_OPTIONS) -> Volume:
@@ -169,7 +171,7 @@ def _of_new(folder: Path, remarks: tuple[str, ...], written: Mapping[str, Any]) 
     found = described(written["name"], str(folder / name))
     # What was assumed of the whole trace was assumed of each volume; how its devices lie beside each other was not.
     whole = tuple(one for one in remarks if "device_stride" not in one)
-    return replace(found, file=name, remarks=(*whole, *found.remarks))
+    return replace(found, file=name, remarks=(*whole, *found.remarks), begins_ns=written["begins_ns"])
 
 
 def _damaged(place: str, document: Mapping[str, Any]) -> set[str]:

@@ -52,7 +52,10 @@ impl de::Error for Misfit {
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        Self::whole(format!("\"{variant}\" is not known{}", suggest::hint(variant, expected)))
+        let is_own = expected.contains(&"external") && variant.contains(':');
+        let own = format!("; did you mean {{ name = \"external\", code = \"{variant}\" }}?");
+        let hint = if is_own { own } else { suggest::hint(variant, expected) };
+        Self::whole(format!("\"{variant}\" is not known{hint}"))
     }
 
     fn missing_field(field: &'static str) -> Self {

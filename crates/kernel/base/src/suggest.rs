@@ -76,7 +76,8 @@ fn near_file(path: &Path) -> String {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let names = names_in(folder);
     let given = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let near = nearest(given, names.iter().map(String::as_str));
+    let of_stem = names.iter().find(|name| Path::new(name).file_stem() == path.file_name());
+    let near = of_stem.map(String::as_str).or_else(|| nearest(given, names.iter().map(String::as_str)));
     near.map(|name| format!("; did you mean {}?", path.with_file_name(name).display())).unwrap_or_default()
 }
 
@@ -102,10 +103,17 @@ mod tests {
         let told = |path: &str| unread(Path::new(path), &std::fs::read_to_string(path).unwrap_err());
         assert_eq!(told("src/sugest.rs"), "no such file; did you mean src/suggest.rs?");
         assert_eq!(told("Cargo.tml"), "no such file; did you mean Cargo.toml?");
+        assert_eq!(told("src/suggest"), "no such file; did you mean src/suggest.rs?");
         assert_eq!(told("src/zebra-crossing"), "no such file");
         assert_eq!(told("nowhere/suggest.rs"), "no such file");
         let folder = std::env::temp_dir().join(format!("coflash-suggest-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("aaa")).expect("a folder can be made");
+        std::fs::write(folder.join("aaah.toml"), "").expect("a file can be written");
+        let beside_a_folder = told(&folder.join("aaah").display().to_string());
+        assert_eq!(
+            beside_a_folder,
+            format!("no such file; did you mean {}?", folder.join("aaah.toml").display())
+        );
         std::fs::write(folder.join("README.txt"), "of traces").expect("a file can be written");
         std::fs::write(folder.join("vol.csv"), "0,W,0,4096\n1,W,0,4096\n").expect("a file can be written");
         let such = told(&folder.display().to_string());

@@ -359,6 +359,22 @@ impl FtlConfig {
         })
     }
 
+    /// Check that the spare space leaves room both to GC and to the host.
+    ///
+    /// # Errors
+    /// A share of nothing, or of everything.
+    pub fn check_spare(&self, geometry: &Geometry) -> Result<(), Misfit> {
+        let share = self.spare.share;
+        let problem = if share == Share::ZERO {
+            "0% leaves GC no space to work in: more than 0%".to_owned()
+        } else if self.logical_pages(geometry) == 0 || self.spare.logical_pages(1 << 32, 1) == 0 {
+            format!("{share} leaves no page to the host; less is allowed (spare_of_physical: below 100%)")
+        } else {
+            return Ok(());
+        };
+        Err(Misfit::new("ftl.spare.share", problem))
+    }
+
     /// The fewest blocks per plane that leave the spare space in addition to the exported capacity that the
     /// geometry gives; `None` if the geometry gives none.
     #[must_use]

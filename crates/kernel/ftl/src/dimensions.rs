@@ -87,15 +87,9 @@ impl Dimensions {
         // When GC begins, each of its target blocks may be full, but only once.
         let reserve = groups.copied_to;
         let (step_mark_blocks, low_mark_blocks) = marks(gc, blocks_per_pool, reserve)?;
-        if ftl.spare.share == Share::ZERO {
-            return Err(Misfit::new("ftl.spare.share", "0% leaves GC no space to work in: more than 0%"));
-        }
+        ftl.check_spare(flash)?;
         let dies = u64::from(geometry.dies());
         let logical_pages = u64::from(ftl.logical_pages(flash));
-        if logical_pages == 0 {
-            let problem = format!("{} leaves no page to the host", ftl.spare.share);
-            return Err(Misfit::new("ftl.spare.share", problem));
-        }
         // The free blocks at the mark, the active blocks, and one target of GC must not be needed for data.
         let is_background = matches!(gc.mode, GcMode::Background { .. });
         let mark = if matches!(gc.mode, GcMode::Lazy { .. }) { low_mark_blocks } else { step_mark_blocks };

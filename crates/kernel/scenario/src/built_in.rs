@@ -56,14 +56,8 @@ impl Scenario {
         let found = BUILT_IN.iter().find(|scenario| scenario.name == name).ok_or_else(|| {
             let names: Vec<_> = BUILT_IN.iter().map(|scenario| scenario.name).collect();
             let hint = suggest::hint(name, &names);
-            let (place, inside) = (Path::new(name), Path::new(name).join("scenario.toml"));
-            let step = if inside.is_file() {
-                format!("; did you mean {}?", inside.display())
-            } else if place.is_file() {
-                of_trace(name)
-            } else {
-                String::new()
-            };
+            let of_file = || Path::new(name).is_file().then(|| of_trace(name));
+            let step = meant(name).or_else(of_file).unwrap_or_default();
             ScenarioError::whole(format!(
                 "no scenario \"{name}\"{hint}; the name of a file ends in .toml{step}"
             ))
@@ -83,6 +77,7 @@ impl Scenario {
             let problem = suggest::unread(Path::new(name_or_path), &error);
             let step = match error.kind() {
                 ErrorKind::NotFound => "; `coflash init` writes one".to_owned(),
+                ErrorKind::IsADirectory => meant(name_or_path).unwrap_or_default(),
                 ErrorKind::InvalidData => of_trace(name_or_path),
                 _ => String::new(),
             };
@@ -99,6 +94,12 @@ impl Scenario {
     pub fn is_named(name_or_path: &str) -> bool {
         is_path(name_or_path) || BUILT_IN.iter().any(|scenario| scenario.name == name_or_path)
     }
+}
+
+/// The file that may be meant by a path without its ending, or by a folder: the one beside it, or the one in it.
+fn meant(path: &str) -> Option<String> {
+    let files = [Path::new(path).with_extension("toml"), Path::new(path).join("scenario.toml")];
+    files.iter().find(|file| file.is_file()).map(|file| format!("; did you mean {}?", file.display()))
 }
 
 /// What is meant if a file is no scenario.

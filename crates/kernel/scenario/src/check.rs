@@ -26,6 +26,7 @@ impl Scenario {
         self.flash.check_shape().map_err(|misfit| misfit.within("flash"))?;
         self.timing.check(&self.flash)?;
         self.check_controller()?;
+        self.ftl.check_spare(&self.flash)?;
         self.ftl.check_reclaim_unit(&self.flash)?;
         self.gc.check_copies(self.ftl.pools, self.page_bytes())?;
         self.check_unit()?;

@@ -28,6 +28,20 @@ fn an_error_names_the_whole_key_and_the_nearest_match() {
         ("[cache]\nsizee = \"1GiB\"", "cache.sizee: no such key; did you mean \"size\"?"),
         ("[gc]\nvictim = \"gredy\"", "gc.victim: \"gredy\" is not known; did you mean \"greedy\"?"),
         (
+            "[gc]\nvictim = \"mine:Clean\"",
+            "gc.victim: \"mine:Clean\" is not known; did you mean { name = \"external\", code = \"mine:Clean\" }?",
+        ),
+        ("[timing]\nchannel = \"a:b\"", "timing.channel: \"a:b\" is not known (allowed: private, shared)"),
+        (
+            "[ftl.spare]\nshare = \"120%\"\ndefinition = \"spare_of_physical\"",
+            "ftl.spare.share: 120% leaves no page to the host; less is allowed (spare_of_physical: below 100%)",
+        ),
+        (
+            "[flash]\nexported = \"1GiB\"\n[ftl.spare]\nshare = \"100%\"\ndefinition = \"spare_of_physical\"",
+            "ftl.spare.share: 100% leaves no page to the host",
+        ),
+        ("[ftl.spare]\nshare = \"0%\"", "ftl.spare.share: 0% leaves GC no space to work in: more than 0%"),
+        (
             "[gc.victim]\nname = \"d-choices\"\nd = 0",
             "gc.victim.d: 0 was given; a whole number from 1 to 65535",
         ),

@@ -9,7 +9,11 @@ use chrono::NaiveDate;
 #[inline]
 pub(crate) fn whole(given: &[u8], field: &'static str) -> Parsed<u64> {
     number(given).ok_or_else(|| {
-        let expected = if are_digits(given) { "a whole number below 2^64" } else { "a whole number" };
+        let expected = match given {
+            [b'-', b'0'..=b'9', ..] => "a whole number from 0: it is negative",
+            _ if are_digits(given) => "a whole number below 2^64",
+            _ => "a whole number",
+        };
         FieldError::text(field, given, expected)
     })
 }

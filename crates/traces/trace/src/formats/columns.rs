@@ -130,7 +130,7 @@ impl ColumnLines {
         }
         let mut record = row.record;
         if let Some((name, given)) = row.absent.filter(|_| record.op != Op::Flush) {
-            return Err(FieldError::text(name, given, "a whole number"));
+            whole(given, name)?;
         }
         record.time_ns = record.time_ns.saturating_sub(row.latency_ns);
         if let Some((start, end)) = row.device {

@@ -416,7 +416,10 @@ impl<'a> Judge<'a> {
         let is_told = |cells: &Cells<'_>| !cells.named_role().is_empty() || !cells.name.unit.is_empty();
         let is_told = is_told(of_offset) && is_told(of_size) && (!is_count || !of_size.name.unit.is_empty());
         let roles = [(offset, format!("offset:{offset_unit}")), (size, format!("size:{size_unit}"))];
-        let what = format!("addresses in {offset_unit}, sizes in {size_unit}");
+        // Names told the columns, and values that these are in sectors.
+        let is_by_values = [(given[0], offset_unit), (given[1], size_unit)].contains(&("", "sectors"));
+        let by_values = if is_told && is_by_values { " (assumed)" } else { "" };
+        let what = format!("addresses in {offset_unit}, sizes in {size_unit}{by_values}");
         self.assume(&what, is_told);
         for (at, role) in roles {
             self.columns[at].role = role;

@@ -83,6 +83,15 @@ fn a_header_tells_the_columns() {
         assert_eq!((requests[1].0, requests[1].2, requests[1].3), (1000, 512, Op::Read), "{header}");
         assert!(remarks(&text, &TraceOptions::default()).contains("read with columns="), "{header}");
     }
+    // Names told no unit: values did.
+    for (header, assumed) in [
+        ("time_us,op,offset,size", "addresses in sectors, sizes in sectors (assumed)"),
+        ("time_us,op,lba,size", "addresses in sectors, sizes in sectors (assumed)"),
+        ("time_us,op,sector,nr_sectors", "addresses in sectors, sizes in sectors"),
+    ] {
+        let said = remarks(&format!("{header}\n0,W,8,8\n1,R,16,4\n2,W,1024,64\n"), &TraceOptions::default());
+        assert!(said.trim_end().ends_with(assumed), "{header}: {said}");
+    }
     let two = "time_ms,disk,op,sector,bytes\n0,sda,W,8,4096\n1,sdb,R,8,4096\n";
     assert_eq!(parse(two, &TraceOptions::default()).unwrap()[1], (1_000_000, STRIDE + 4096, 4096, Op::Read));
     let dates = [

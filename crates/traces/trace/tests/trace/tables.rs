@@ -126,7 +126,7 @@ const REFUSALS: &[Refusals] = &[
             ("50,h,disk,Read,0,1,2", "DiskNumber", "\"disk\""),
             ("50,h,0,Trim,0,1,2", "Type", "(allowed: Read, Write)"),
             ("50,h,0,Raed,0,1,2", "Type", "did you mean \"Read\"?"),
-            ("50,h,0,Read,-1,1,2", "Offset", "\"-1\" is not a whole number"),
+            ("50,h,0,Read,-1,1,2", "Offset", "\"-1\" is not a whole number from 0: it is negative"),
             ("50,h,0,Read,9223372036854775808,1,2", "Offset", "2^63"),
             ("50,h,0,Read,0,,2", "Size", "missing"),
             ("50,h,0,Read,0,1", "ResponseTime", "missing"),
