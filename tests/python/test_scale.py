@@ -197,8 +197,8 @@ def test_a_fraction_that_is_far_too_fine_is_refused_at_once_with_the_finest_that
 
 
 def test_a_skew_that_depends_on_the_space_is_told() -> None:
-    told = WHOLE.with_({"workload.synthetic.generator": "fio-zipf"}).scaled("1/3").to_dict()["limits"]
-    assert 'The skew of "fio-zipf" is that of the small space' in " ".join(told)
+    told = WHOLE.with_({"workload.synthetic.generator": "kv-cache"}).scaled("1/3").to_dict()["limits"]
+    assert 'The skew of "kv-cache" is that of the small space' in " ".join(told)
 
 
 @pytest.mark.parametrize("text", ["0", "1/0", "-1/2", "a", "1/2/3", "", "64", "2000"])

@@ -135,7 +135,7 @@ impl Scenario {
         }
         scaled.limits.push(sentence(scale, pool.units * pool.planes, units * pool.planes));
         scaled.limits.extend(
-            ["fio-zipf", "kv-cache", "oltp-like"].iter().filter(|name| self.generates(name)).map(|name| {
+            ["kv-cache", "oltp-like"].iter().filter(|name| self.generates(name)).map(|name| {
                 format!("The skew of \"{name}\" is that of the small space; \"zipf\" has that of the whole.")
             }),
         );

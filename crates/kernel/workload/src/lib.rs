@@ -9,7 +9,7 @@
 //! | a source on its own thread | `read_ahead.rs` |
 //! | several rounds of one workload | `repeat.rs` |
 //! | synthetic workloads: three independent choices | `synthetic/mod.rs` |
-//! | … where requests go | `synthetic/{uniform,sequential,mixed,zipf,fio_zipf,hot_cold,runs,reuse_flows}.rs`; layout in `scatter.rs` |
+//! | … where requests go | `synthetic/{uniform,sequential,mixed,zipf,hot_cold,runs,reuse_flows}.rs`; layout in `scatter.rs` |
 //! | … the order of last use | `recency.rs` |
 //! | … how long they are | `synthetic/{size,jesd219}.rs` |
 //! | … when they arrive | `synthetic/{arrival,quantiles}.rs` |

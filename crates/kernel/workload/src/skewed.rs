@@ -1,4 +1,4 @@
-//! fio's skewed distributions, number by number: those of its job files, and of the generator `fio-zipf`.
+//! fio's skewed distributions, number by number, as its job files have them.
 //!
 //! Source: fio 3.33; L'Ecuyer, "Maximally equidistributed combined Tausworthe generators" (1996); Gray et al., "Quickly
 //! generating billion-record synthetic databases" (1994) for the approximation of Zipf's law. Powers are those of `libm`, so

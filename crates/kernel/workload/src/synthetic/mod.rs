@@ -17,7 +17,6 @@
 
 pub mod arrival;
 pub(crate) mod draw;
-pub mod fio_zipf;
 pub mod hot_cold;
 pub mod jesd219;
 pub mod kv_cache;
@@ -126,7 +125,6 @@ coflash_base::policy_family! { ($)
         "sequential" => Sequential(sequential::Sequential),
         "mixed" => Mixed(mixed::Mixed),
         "zipf" => Zipf(zipf::Zipf),
-        "fio-zipf" => FioZipf(fio_zipf::FioZipf),
         "hot-cold" => HotCold(hot_cold::HotCold),
         "runs" => Runs(runs::Runs),
         "reuse-flows" => ReuseFlows(reuse_flows::ReuseFlows),
