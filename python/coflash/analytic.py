@@ -33,18 +33,6 @@ class Cooperation(NamedTuple):
     """Pages programmed / pages written by the host: the product of the other two."""
 
 
-def over_provisioning(spare_of_physical: float) -> float:
-    """(T - U) / U for a given (T - U) / T in [0, 1); ``alpha`` is 1 + the result."""
-    _require(0 <= spare_of_physical < 1, "spare_of_physical", spare_of_physical, "0 <= spare < 1")
-    return spare_of_physical / (1 - spare_of_physical)
-
-
-def spare_of_physical(over_provisioning: float) -> float:
-    """(T - U) / T for a given finite (T - U) / U of at least 0; ``alpha`` is 1 / (1 - the result)."""
-    _require(0 <= over_provisioning < math.inf, "over_provisioning", over_provisioning, "0 <= ratio < inf")
-    return over_provisioning / (1 + over_provisioning)
-
-
 def usable(
     physical_pages: int,
     pages_per_block: int,

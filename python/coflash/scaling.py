@@ -43,20 +43,17 @@ def kept_capacity(whole: _core.Scenario, scale: str) -> tuple[int, str]:
 
     wanted = programs(whole.scaled(f"1/{-(-whole_pages // _WHOLE_PAGES)}"), 1)
     at, low, high = nominal, nominal - 2 * block, nominal + 2 * block
-    for _ in range(_HALVINGS):
+    for left in range(_HALVINGS, -1, -1):
         try:
             reached = programs(small.exporting(at), seeds)
         except CoflashError:  # too much for its blocks
             reached = float("inf")
-        if abs(reached - wanted) <= _EQUAL * wanted:
+        if abs(reached - wanted) <= _EQUAL * wanted or not left:
             break
         low, high = (at, high) if reached < wanted else (low, at)
         at = (low + high) // 2
-    else:
-        try:
-            reached = programs(small.exporting(at), seeds)
-        except CoflashError:  # too much for its blocks: the most that was measured
-            at, reached = low, programs(small.exporting(low), seeds)
+    if reached == float("inf"):  # the most that was measured
+        at, reached = low, programs(small.exporting(low), seeds)
     return at, (
         f"Its exported capacity keeps write amplification: {dies} of its dies in a closed loop have {wanted:.3f} "
         f"programs per host write whole and {reached:.3f} scaled ({100 * (reached / (wanted or 1.0) - 1):+.1f} %)."

@@ -274,12 +274,6 @@ def test_space_that_no_zone_can_use_is_spread() -> None:
     assert best_separation([(0.9, 0.25), (0.1, 0.75)], 100, 1) == (1, (0.25, 0.75))
 
 
-@given(st.floats(0, 0.99))
-def test_over_provisioning_there_and_back(spare: float) -> None:
-    assert analytic.spare_of_physical(analytic.over_provisioning(spare)) == pytest.approx(spare)
-    assert 1 + analytic.over_provisioning(spare) == pytest.approx(1 / (1 - spare))
-
-
 def test_usable() -> None:
     assert analytic.usable(64_000, 64) == 64_000 - 96
     assert analytic.usable(64_000, 64, pools=8, open_blocks_per_pool=2, reserve_blocks_per_pool=3) == 64_000 - 2048
@@ -304,8 +298,6 @@ def test_usable() -> None:
         (lambda: best_separation([(0.5, 0.5), (0.6, 0.5)], 1.2), "sum of the traffic shares is 1.1"),
         (lambda: best_separation([(0.5, 0.5), (0.5, 0.4)], 1.2), "sum of the space shares is 0.9"),
         (lambda: best_separation([(1, 1)], 1.0), "alpha is 1.0"),
-        (lambda: analytic.over_provisioning(1), "spare_of_physical is 1"),
-        (lambda: analytic.spare_of_physical(-0.1), "over_provisioning is -0.1"),
         (lambda: analytic.usable(96, 64), "physical_pages is 96; allowed: more than the 96 not usable"),
         (lambda: analytic.usable(96, 64, pools=0), "pools is 0"),
     ],
