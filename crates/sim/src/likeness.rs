@@ -9,7 +9,7 @@ use coflash_scenario::{Requests, Scenario, ScenarioError, to_toml};
 use coflash_trace::TraceOptions;
 use coflash_trace::like::{Profile, describe, fit};
 use coflash_workload::synthetic::{Synthetic, SyntheticConfig};
-use coflash_workload::{Op, Request, Source, WorkloadError};
+use coflash_workload::{Op, Request, Source};
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -81,16 +81,18 @@ pub fn like(
     if requests == Some(0) {
         return Err(ScenarioError::new("requests", "0 was given; at least 1 is allowed".to_owned()).into());
     }
-    let mut whole = Cancellable::new(Head::new(coflash_trace::open(paths, trace)?, REPLAYED_PAGES), observer);
-    let fitted = fit(&mut whole, page);
+    let mut whole = Cancellable::new(coflash_trace::open(paths, trace)?, observer);
+    let mut head = Head::new(REPLAYED_PAGES);
+    let fitted = fit(&mut whole, page, |request| head.add(request));
     let remarks = whole.remarks();
-    let (head, fitted) = whole.finish(fitted);
+    let (source, fitted) = whole.finish(fitted);
     let (config, mut original) = fitted?;
-    original.info.formats = head.source.formats().iter().map(ToString::to_string).collect();
+    original.info.formats = source.formats().iter().map(ToString::to_string).collect();
     let accesses = head.recorded.iter().flat_map(pages).count() as u64;
-    let mut likeness = Head::new(Synthetic::new(&config, space(&config).count, Seed(seed))?, accesses + 1);
-    let fitted = describe(&mut likeness, page)?;
-    let [caches, of_likeness] = replay_both([head.recorded.into(), likeness.recorded.into()], observer)?;
+    let mut like = Head::new(accesses + 1);
+    let mut likeness = Synthetic::new(&config, space(&config).count, Seed(seed))?;
+    let fitted = describe(&mut likeness, page, |request| like.add(request))?;
+    let [caches, of_likeness] = replay_both([head.recorded.into(), like.recorded.into()], observer)?;
     Ok(FittedWorkload {
         workload: SyntheticConfig { requests: requests.unwrap_or(config.requests), ..config },
         original: Measured { profile: original, caches },
@@ -112,51 +114,34 @@ const ROUNDS: u64 = 10;
 const FLASH_PER_FOOTPRINT: f64 = 1.8;
 const PAGES_PER_BLOCK: u64 = 32;
 /// The sizes of the caches as shares of the flash, in parts per thousand, with their names.
-const CACHES: [(u64, &str); 6] = [
-    (0, "without_cache"),
-    (1, "cache_of_0.1_percent"),
-    (3, "cache_of_0.3_percent"),
-    (10, "cache_of_1_percent"),
-    (30, "cache_of_3_percent"),
-    (100, "cache_of_10_percent"),
-];
+const CACHES: [(u64, &str); 3] =
+    [(0, "without_cache"), (10, "cache_of_1_percent"), (100, "cache_of_10_percent")];
 
-/// A source that keeps the reads and writes at its beginning.
-struct Head<S> {
-    source: S,
+/// The reads and writes at the beginning of a workload.
+struct Head {
     recorded: Vec<Request>,
     pages_left: u64,
 }
 
-impl<S: Source> Head<S> {
+impl Head {
     /// Keep fewer than this many pages.
-    fn new(source: S, pages: u64) -> Self {
-        Self { source, recorded: Vec::new(), pages_left: pages }
+    fn new(pages: u64) -> Self {
+        Self { recorded: Vec::new(), pages_left: pages }
+    }
+
+    fn add(&mut self, request: &Request) {
+        if matches!(request.op, Op::Read | Op::Write) && self.pages_left > 0 {
+            self.pages_left = self.pages_left.saturating_sub(pages(request).count() as u64);
+            if self.pages_left > 0 {
+                self.recorded.push(*request);
+            }
+        }
     }
 }
 
 /// The pages that a request touches.
 fn pages(request: &Request) -> std::ops::RangeInclusive<u64> {
     request.offset / PAGE_BYTES..=(request.offset + request.length - 1) / PAGE_BYTES
-}
-
-impl<S: Source> Source for Head<S> {
-    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
-        self.source.next_batch(batch)?;
-        for request in batch.iter().filter(|request| matches!(request.op, Op::Read | Op::Write)) {
-            let pages = pages(request);
-            self.pages_left = self.pages_left.saturating_sub(pages.end() - pages.start() + 1);
-            if self.pages_left == 0 {
-                break;
-            }
-            self.recorded.push(*request);
-        }
-        Ok(())
-    }
-
-    fn inner(&self) -> Option<&dyn Source> {
-        Some(&self.source)
-    }
 }
 
 /// Replay two workloads on the same devices, in rounds: flash is filled one after another with pages that

@@ -12,7 +12,7 @@ pub const TRACES: Traces = Traces {
         let formats = source.formats().to_vec();
         Ok((Box::new(source), formats))
     },
-    fit: |source, _| fit(source, InfoOptions::default().page).map(|(config, _)| config),
+    fit: |source, _| fit(source, InfoOptions::default().page, |_| {}).map(|(config, _)| config),
     open_jobs: coflash_fio::open,
 };
 

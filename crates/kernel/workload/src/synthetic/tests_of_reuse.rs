@@ -21,11 +21,10 @@ fn workload(pages: u64, count: u64, flows: ReuseFlowsConfig) -> SyntheticConfig 
     }
 }
 
-/// The same sizes, in pages, for all operations.
-fn sizes(weighted: &[(u64, u32)]) -> ByOpConfig {
+/// Sizes, in pages.
+fn sizes(weighted: &[(u64, u32)]) -> ChoiceConfig {
     let entry = |&(pages, weight): &(u64, u32)| WeightedSize { size: Bytes { count: pages * PAGE }, weight };
-    let sizes = ChoiceConfig { sizes: weighted.iter().map(entry).collect() };
-    ByOpConfig { read: sizes.clone(), write: sizes.clone(), trim: sizes }
+    ChoiceConfig { sizes: weighted.iter().map(entry).collect() }
 }
 
 /// Requests of two pages, written in the first of four windows. A half is read in the second one, then written in the
@@ -34,11 +33,11 @@ fn three_ways() -> ReuseFlowsConfig {
     ReuseFlowsConfig {
         windows: 4,
         flows: vec![
-            [0, 1, 4, 0, 1, 0, 100, 1000, 0, 1000],
-            [0, 1, 4, 0, 2, 1, 100, 1000, 0, 1000],
-            [1, 0, 0, 0, 3, 1, 100, 1000, 0, 1000],
-            [2, 1, 0, 0, 4, 0, 100, 1000, 0, 1000],
-            [3, 1, 1, 0, 4, 0, 100, 1000, 0, 1000],
+            [0, 1, 4, 1, 0, 100, 1000, 0, 1000],
+            [0, 1, 4, 2, 1, 100, 1000, 0, 1000],
+            [1, 0, 0, 3, 1, 100, 1000, 0, 1000],
+            [2, 1, 0, 4, 0, 100, 1000, 0, 1000],
+            [3, 1, 1, 4, 0, 100, 1000, 0, 1000],
         ],
         ..ReuseFlowsConfig::default()
     }
@@ -51,8 +50,7 @@ fn pages_of(request: &Request) -> std::ops::RangeInclusive<u64> {
 #[test]
 fn pages_of_a_flow_are_used_again_in_the_order_of_their_use() {
     let pairs = SizeConfig::Fixed(FixedConfig { size: Bytes { count: 2 * PAGE } });
-    let flows = ReuseFlowsConfig { reused: sizes(&[(2, 1)]), split_runs: Share::ZERO, ..three_ways() };
-    let config = SyntheticConfig { size: pairs, ..workload(2000, 10_000, flows) };
+    let config = SyntheticConfig { size: pairs, ..workload(2000, 10_000, three_ways()) };
     for seed in 0..5 {
         let requests = requests(&config, GIB, Seed(seed));
         let accesses: Vec<(Op, u64)> = requests
@@ -77,7 +75,8 @@ fn pages_of_a_flow_are_used_again_in_the_order_of_their_use() {
         };
         assert_eq!(pages(2000..3000), pages(4000..5000), "seed {seed}: what was read is written last");
         // The next round begins with the same pages.
-        assert!(round(1)[..2000].iter().eq(written), "seed {seed}");
+        let again: BTreeSet<u64> = round(1)[..2000].iter().map(|&(_, page)| page).collect();
+        assert!(again.iter().eq(place.keys()), "seed {seed}");
         // The last run of a flow may divide a pair.
         let pairs = requests.iter().filter(|request| request.length == 2 * PAGE).count();
         assert!(pairs as f64 > 0.95 * requests.len() as f64, "seed {seed}: {pairs} of {}", requests.len());
@@ -86,9 +85,8 @@ fn pages_of_a_flow_are_used_again_in_the_order_of_their_use() {
 
 #[test]
 fn a_page_is_used_again_in_its_window_after_the_distance_given() {
-    let flows = vec![[0, 1, 1, 0, 0, 1, 500, 1000, 0, 1000], [0, 1, 0, 0, 1, 0, 500, 1000, 0, 1000]];
-    let mut within = vec![Vec::new(); 9];
-    within[4] = vec![0, 0, 0, 0, 1];
+    let flows = vec![[0, 1, 1, 0, 1, 500, 1000, 0, 1000], [0, 1, 0, 1, 0, 500, 1000, 0, 1000]];
+    let within = vec![0, 0, 0, 0, 1];
     let config = ReuseFlowsConfig { windows: 1, flows, within, ..ReuseFlowsConfig::default() };
     let requests = requests(&workload(1000, 2000, config), GIB, Seed(1));
     let mut last = BTreeMap::new();
@@ -104,11 +102,14 @@ fn a_page_is_used_again_in_its_window_after_the_distance_given() {
 
 #[test]
 fn requests_gather_pages_of_several_earlier_ones() {
-    // New pages are written one by one, in an order that has nothing to do with their addresses.
+    // New pages are written one by one; a run of them that lie side by side is some ten pages long, and bounds requests.
     for (weighted, expected) in [(&[(1, 1)][..], 1000), (&[(4, 1)], 250), (&[(1, 1), (3, 1)], 500)] {
-        for sequential_share in [0, 50, 100].map(Share::percent) {
-            let config = ReuseFlowsConfig { reused: sizes(weighted), sequential_share, ..three_ways() };
-            let all = requests(&workload(2000, 10_000, config), GIB, Seed(1));
+        for seed in 0..3 {
+            let one = sizes(&[(1, 1)]);
+            let by_op = ByOpConfig { read: sizes(weighted), write: one.clone(), trim: one };
+            let size = SizeConfig::ByOp(by_op);
+            let config = SyntheticConfig { size, ..workload(2000, 10_000, three_ways()) };
+            let all = requests(&config, GIB, Seed(seed));
             let mut pages = 0;
             let round = all.iter().take_while(|request| {
                 pages += pages_of(request).count();
@@ -116,7 +117,7 @@ fn requests_gather_pages_of_several_earlier_ones() {
             });
             let reads = round.filter(|request| request.op == Op::Read).count();
             let error = reads as f64 / f64::from(expected) - 1.0;
-            assert!(error.abs() < 0.15, "{weighted:?}, {sequential_share}: {reads} instead of {expected}");
+            assert!(error.abs() < 0.2, "{weighted:?}, {seed}: {reads} instead of {expected}");
         }
     }
 }
@@ -128,31 +129,27 @@ proptest! {
     #[test]
     fn any_flows_give_requests_in_the_space(
         windows in 1_u32..4,
-        flows in prop::collection::vec((0_u32..4, 0_u32..3, 0_u32..5, 0_u32..2, 0_u32..5, 0_u32..3, 1_u32..20, 0_u32..100), 0..12),
+        flows in prop::collection::vec((0_u32..4, 0_u32..3, 0_u32..5, 0_u32..5, 0_u32..3, 1_u32..20, 0_u32..100), 0..12),
         length in 1_u64..9,
         ranks in prop::collection::vec(0_u32..3, 0..4),
-        shares in prop::array::uniform2(0_u64..=100),
-        reused in 1_u64..9,
+        aligned in 0_u64..=100,
         seed: u64,
     ) {
-        let mut flows: Vec<[u32; 10]> = flows
+        let mut flows: Vec<[u32; 9]> = flows
             .into_iter()
-            .map(|(window, op, from, often, to, next_op, runs, more)| {
+            .map(|(window, op, from, to, next_op, runs, more)| {
                 let window = window % windows;
                 let from = if from > window { windows } else { from };
-                [window, op, from, often, (window + to).min(windows), next_op, runs, runs + more, 0, 1000]
+                [window, op, from, (window + to).min(windows), next_op, runs, runs + more, 0, 1000]
             })
-            .chain([[0, 1, windows, 0, windows, 0, 1, 8, 0, 1000]])
+            .chain([[0, 1, windows, windows, 0, 1, 8, 0, 1000]])
             .collect();
         flows.sort_unstable();
-        let [sequential_share, split_runs] = shares.map(Share::percent);
         let config = ReuseFlowsConfig {
             windows,
             flows,
             ranks: ranks.into_iter().chain([1]).collect(),
-            sequential_share,
-            split_runs,
-            reused: sizes(&[(1, 1), (reused, 2)]),
+            aligned_share: Share::percent(aligned),
             ..ReuseFlowsConfig::default()
         };
         let pages = config.pages_bytes() / PAGE;
@@ -214,23 +211,18 @@ fn invalid_parameters_are_refused() {
     let flows = |keys: &str| message(&format!("generator = {{ name = \"reuse-flows\", {keys} }}"));
     for (keys, expected) in [
         ("page = \"6000B\"", "6KB was given; a multiple of align, 4KiB"),
-        ("offsets = [1, 1]", "2 weights were given; none, or up to one for each of the 1"),
         ("windows = 65", "65 was given; from 1 to 64"),
-        ("ranks = [0]", "no weight above 0"),
-        ("reused.write.sizes = []", "generator.reused.write.sizes: no size of weight above 0"),
-        ("flows = [[0, 1, 1, 0, 2, 0, 1, 8, 0, 1000]]", "an earlier window or 2"),
-        ("flows = [[1, 1, 2, 0, 0, 0, 1, 8, 0, 1000]]", "a window that is not earlier or 2"),
-        ("flows = [[0, 1, 2, 0, 2, 0, 9, 8, 0, 1000]]", "at least one run and as many pages"),
+        ("ranks = [0]", "generator.ranks: 1 weights were given; up to 64, and not all 0"),
+        ("within = []", "generator.within: 0 weights were given"),
+        ("flows = [[0, 1, 1, 2, 0, 1, 8, 0, 1000]]", "an earlier window or 2"),
+        ("flows = [[1, 1, 2, 0, 0, 1, 8, 0, 1000]]", "a window that is not earlier or 2"),
+        ("flows = [[0, 1, 2, 2, 0, 9, 8, 0, 1000]]", "at least one run and as many pages"),
+        ("flows = [[1, 1, 2, 2, 0, 1, 8, 0, 9], [0, 1, 2, 2, 0, 1, 8, 0, 9]]", "not in the order of windows"),
         (
-            "flows = [[1, 1, 2, 0, 2, 0, 1, 8, 0, 9], [0, 1, 2, 0, 2, 0, 1, 8, 0, 9]]",
-            "not in the order of windows",
-        ),
-        (
-            "flows = [[0, 1, 2, 0, 2, 0, 1, 300000, 0, 1000]]",
+            "flows = [[0, 1, 2, 2, 0, 1, 300000, 0, 1000]]",
             "flows with 300000 new pages were given; from 1 to",
         ),
         ("flows = []", "flows with 0 new pages"),
-        ("within = [[1], [1], [1], [1], [1], [1], [1], [1], [1], [1]]", "10 lists were given; up to nine"),
     ] {
         assert!(flows(keys).contains(expected), "{keys}: {}", flows(keys));
     }

@@ -29,6 +29,7 @@ pub use reuse::{MissRatioCurve, Reuse};
 
 use crate::Result;
 use crate::reader::counted;
+pub(crate) use bins::bin_of;
 use coflash_base::Bytes;
 use coflash_base::prefetch::Ahead;
 use coflash_workload::{Op, Request, Source, refuse};
@@ -165,6 +166,18 @@ impl Default for InfoOptions {
 /// # Errors
 /// An error of the source; a page size that is not a power of two of at least 512 bytes.
 pub fn summarise(source: &mut dyn Source, options: InfoOptions) -> Result<WorkloadInfo> {
+    summarise_each(source, options, |_| {})
+}
+
+/// Compute the statistics of `source`, and do something with each request.
+///
+/// # Errors
+/// See [`summarise`].
+pub(crate) fn summarise_each(
+    source: &mut dyn Source,
+    options: InfoOptions,
+    mut each: impl FnMut(&Request),
+) -> Result<WorkloadInfo> {
     let mut counters = Counters::new(page_bytes(options.page)?, options);
     let mut batch = Vec::new();
     loop {
@@ -177,6 +190,7 @@ pub fn summarise(source: &mut dyn Source, options: InfoOptions) -> Result<Worklo
                 counters.look_ahead(later);
             }
             counters.add(request);
+            each(request);
         }
     }
 }

@@ -101,12 +101,6 @@ impl Pages {
         }
     }
 
-    /// Whether a page was never accessed; `None` if it is not tracked.
-    pub(crate) fn is_new(&self, page: u64) -> Option<bool> {
-        let hash = mix(page);
-        (hash <= self.limit).then(|| !self.followed.contains_key(&hash))
-    }
-
     fn follow(&mut self, hash: u64, op: usize) {
         if self.recency.is_full() {
             let renumbered = self.recency.renumber();

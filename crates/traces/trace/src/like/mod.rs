@@ -4,40 +4,39 @@
 //! | trace | workload |
 //! |---|---|
 //! | shares of reads, trims and flushes | the same shares |
-//! | frequency of each size, for reads, writes and trims of new pages | `size = "by-op"`: the most frequent sizes exactly, the rest by octave |
+//! | frequency of each size, for reads, writes and trims | `size = "by-op"`, by sixteenth of an octave |
 //! | pages from each of 32 windows that are accessed next in each other one, with which operation | `reuse-flows` |
 //! | their runs, short and long ones apart, and the part of the window in which they are | `reuse-flows` |
-//! | distances inside a window | `reuse-flows`, by octave and operations |
+//! | distances inside a window | `reuse-flows`, by octave |
 //! | footprint | the space |
-//! | frequency of each size of requests to pages accessed before | `reuse-flows`, of adjacent pages in the same flow |
 //! | pages accessed | more requests where adjacent pages are too few |
-//! | interarrival times | `quantiles` with the same mean between any two of them |
-//! | correlation of interarrival times at distances from 1 to 2^15 requests | `quantiles` with clustering |
+//! | interarrival times | `quantiles`, by quarter of an octave |
+//! | correlation of interarrival times at distances from 1 to 4,096 requests | `quantiles` with clustering |
 //!
 //! Not reproduced: the distance between addresses, which of the pages of a flow are used together with which of another
 //! one, and times that depend on operations or addresses. The comparison shows the effect on the statistics.
 //!
-//! Cost: one pass over the trace, and one over the fitted workload. Memory is bounded: see `accesses.rs` and
-//! `distributions.rs`.
+//! Cost: one pass over the trace, and one over the fitted workload. Memory is bounded: see `accesses.rs`.
 //!
 //! Source: Delimitrou et al., "Storage I/O generation and replay for datacenter applications" (2011), for the idea of
 //! validating a generated workload feature by feature; the details are ours.
 
 mod accesses;
 mod clustering;
-mod counters;
 mod distributions;
 mod flows;
 #[cfg(test)]
 mod tests;
 
 use crate::Result;
-use crate::info::{InfoOptions, OpInfo, WorkloadInfo, page_bytes, summarise};
+use crate::info::{InfoOptions, OpInfo, WorkloadInfo, page_bytes, summarise_each};
+use crate::numbers::SECTOR_BYTES;
+use accesses::Accesses;
 use clustering::Gaps;
 use coflash_base::{Bytes, Seed, Share};
 use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, Synthetic, SyntheticConfig};
 use coflash_workload::{Op, Request, Source, refuse};
-use counters::Counters;
+use distributions::sizes;
 use serde::Serialize;
 
 /// A workload, as it is compared with another one.
@@ -59,84 +58,71 @@ pub struct Correlations {
     pub over_4096_requests: Option<f64>,
 }
 
-/// Fit a workload to `source`, which is read to its end, and describe the source. A page is a power of two of at least
-/// 512 bytes.
+/// Fit a workload to `source`, which is read to its end, and describe the source; each request is handed to `each`. A page is a
+/// power of two of at least 512 bytes.
 ///
 /// # Errors
 /// An error of the source; a source without addresses.
-pub fn fit(source: &mut dyn Source, page: Bytes) -> Result<(SyntheticConfig, Profile)> {
-    let mut counters = Counters::new(page_bytes(page)?);
-    let (profile, gaps) = described(source, page, |request| counters.add(request))?;
-    Ok((config(&counters, &gaps, &profile.info)?, profile))
+pub fn fit(
+    source: &mut dyn Source,
+    page: Bytes,
+    mut each: impl FnMut(&Request),
+) -> Result<(SyntheticConfig, Profile)> {
+    let mut accesses = Accesses::new(page_bytes(page)?);
+    let (profile, gaps) = described(source, page, |request| {
+        accesses.add(request);
+        each(request);
+    })?;
+    Ok((config(&accesses, &gaps, &profile.info)?, profile))
 }
 
 /// Describe a workload, which is read to its end, as [`fit`] describes the original.
 ///
 /// # Errors
 /// See [`fit`].
-pub fn describe(source: &mut dyn Source, page: Bytes) -> Result<Profile> {
-    described(source, page, |_| {}).map(|(profile, _)| profile)
+pub fn describe(source: &mut dyn Source, page: Bytes, each: impl FnMut(&Request)) -> Result<Profile> {
+    described(source, page, each).map(|(profile, _)| profile)
 }
 
-/// Describe a workload and its gaps; each request is counted on its way.
+/// Describe a workload and its gaps.
 fn described(
     source: &mut dyn Source,
     page: Bytes,
-    mut count: impl FnMut(&Request) + Send,
+    mut each: impl FnMut(&Request),
 ) -> Result<(Profile, Gaps)> {
     let mut gaps = Gaps::new();
-    let count = |request: &Request| {
+    let info = summarise_each(source, InfoOptions { page, ..InfoOptions::default() }, |request| {
         gaps.add(request.arrival);
-        count(request);
-    };
-    let info = summarise(&mut Counted { source, count }, InfoOptions { page, ..InfoOptions::default() })?;
+        each(request);
+    })?;
     Ok((Profile { info, interarrival_correlation: gaps.correlations() }, gaps))
 }
 
-/// A source whose requests are counted on their way.
-struct Counted<'a, F> {
-    source: &'a mut dyn Source,
-    count: F,
-}
-
-impl<F: FnMut(&Request) + Send> Source for Counted<'_, F> {
-    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<()> {
-        self.source.next_batch(batch)?;
-        batch.iter().for_each(&mut self.count);
-        Ok(())
-    }
-
-    fn inner(&self) -> Option<&dyn Source> {
-        Some(self.source)
-    }
-}
-
-/// Compute the configuration that fits the counters.
-fn config(counters: &Counters, gaps: &Gaps, info: &WorkloadInfo) -> Result<SyntheticConfig> {
+/// Compute the configuration that fits.
+fn config(accesses: &Accesses, gaps: &Gaps, info: &WorkloadInfo) -> Result<SyntheticConfig> {
     let WorkloadInfo { requests, .. } = *info;
     if info.flush.requests == requests {
         return refuse("trace", "no request has an address; reads, writes or trims are needed");
     }
     let share = |op: &OpInfo| ratio(op.requests, requests);
-    let align = counters.align();
-    let size = counters.size();
-    let generator = counters.generator();
+    let size = sizes([&info.read, &info.write, &info.trim]);
+    let generator = flows::config(accesses);
     // The space must contain the longest request.
     let sizes = [&size.read, &size.write, &size.trim].into_iter().flat_map(|choice| &choice.sizes);
-    let longest = sizes.map(|entry| entry.size.count).max().unwrap_or(align);
+    let longest = sizes.map(|entry| entry.size.count).max().unwrap_or(SECTOR_BYTES);
     let config = SyntheticConfig {
-        space: Some(Bytes { count: generator.pages_bytes().max(longest).next_multiple_of(align) }),
+        space: Some(Bytes { count: generator.pages_bytes().max(longest).next_multiple_of(SECTOR_BYTES) }),
         generator: GeneratorConfig::ReuseFlows(generator),
         requests,
         read_share: share(&info.read),
         trim_share: share(&info.trim),
         flush_share: share(&info.flush),
         size: SizeConfig::ByOp(size),
-        align: Bytes { count: align },
+        align: Bytes { count: SECTOR_BYTES },
         // All at once if no time passes between them.
         arrival: gaps.config().map_or_else(ArrivalConfig::default, ArrivalConfig::Quantiles),
     };
-    complete(config, counters.accesses.count(), info.page_bytes)
+    complete(config, accesses.count(), info.page_bytes)
 }
 
 /// The most requests of a likeness, as a multiple of those of the trace.
