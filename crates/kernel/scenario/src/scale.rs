@@ -134,11 +134,11 @@ impl Scenario {
             scaled.workload.requests = Requests::Synthetic(SyntheticConfig::default());
         }
         scaled.limits.push(sentence(scale, pool.units * pool.planes, units * pool.planes));
-        scaled.limits.extend(
-            ["kv-cache", "oltp-like"].iter().filter(|name| self.generates(name)).map(|name| {
+        scaled.limits.extend(["kv-cache", "oltp-like"].iter().filter(|name| self.generates(name)).map(
+            |name| {
                 format!("The skew of \"{name}\" is that of the small space; \"zipf\" has that of the whole.")
-            }),
-        );
+            },
+        ));
         let per_die = share.scaled(self.ftl.logical_pages_per_die(&self.flash)).max(1);
         scaled.flash.blocks_per_plane = (units * pool.per_unit) as u32;
         let scaled = share.applied(&scaled.exporting(per_die), self, |_, _| true)?;
