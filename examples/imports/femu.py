@@ -20,8 +20,9 @@ _OPTION = re.compile(r'(?:^|[\s,"])([\w.]+)=([^\s,"]+)', re.MULTILINE)
 _DEVICE = re.compile(r"-device\s+(femu(?:-subsys)?,\S*)")
 _READ = "secsz secs_per_pg ch_xfer_lat gc_thres_pcent lazy_gc_pcent op_pcent devsz_mb"
 _KNOWN = {*_READ.split(), *(name for name, *_ in table("FEMU")[0])}
-_VICTIMS = {name: name for name in ("greedy", "random", "cost-benefit", "fifo")} | {"d-choice": "d-choices"}
-_FDP_VICTIMS = {"0": "greedy", "1": "cost-benefit", "2": "random"}
+_RANDOM = {"name": "d-choices", "d": 1}
+_VICTIMS = {name: name for name in ("greedy", "cost-benefit", "fifo")} | {"random": _RANDOM, "d-choice": "d-choices"}
+_FDP_VICTIMS = {"0": "greedy", "1": "cost-benefit", "2": _RANDOM}
 _CELLS = {"0": None, "1": "slc", "2": "mlc", "3": "tlc", "4": "qlc"}
 _SUPERBLOCK = ("channels", "chips_per_channel", "planes_per_die", "pages_per_block")
 _SECTOR_BYTES = 512

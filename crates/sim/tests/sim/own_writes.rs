@@ -136,7 +136,7 @@ fn what_is_still_not_steady_and_what_writes_nothing_say_so() {
         ("flash.blocks_per_plane", "12"),
         ("flash.pages_per_block", "4096"),
         ("gc.low_mark", "1"),
-        ("gc.victim", "random"),
+        ("gc.victim", "{ name = 'd-choices', d = 1 }"),
         ("ftl.spare.share", "60%"),
         ("precondition.until_steady", "true"),
         ("workload.synthetic.requests", "2000"),

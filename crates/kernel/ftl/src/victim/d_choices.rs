@@ -1,6 +1,6 @@
 //! d-choices: of d sealed blocks drawn at random (with replacement), the cheapest. Ties go to the block drawn first.
 //!
-//! d = 1 is random, large d approaches greedy, and a small d comes close to it without any ordering. O(d) per
+//! d = 1 is any sealed block, large d approaches greedy, and a small d comes close to it without any ordering. O(d) per
 //! pick.
 
 use super::sealed::SealedSet;
@@ -30,7 +30,7 @@ pub struct DChoices {
 impl Policy for DChoices {
     type Config = DChoicesConfig;
     const SUMMARY: &'static str =
-        "Of d sealed blocks drawn at random, the one with the fewest pages to copy.";
+        "Of d sealed blocks drawn at random, the one with the fewest pages to copy; any with d = 1.";
     const SOURCE: &'static str = "Van Houdt 2013; Li, Lee & Lui 2013";
 }
 

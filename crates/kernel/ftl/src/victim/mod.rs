@@ -12,7 +12,6 @@ mod external;
 mod fifo;
 mod greedy;
 mod in_order;
-mod random;
 mod score;
 mod sealed;
 #[cfg(test)]
@@ -24,7 +23,6 @@ coflash_base::policy_family! { ($)
     pub family Victim: Save, config VictimConfig, dispatch victim_dispatch, build victim_build,
         external "external" => External(InOrder<external::ExternalSelector>) {
         "greedy" => Greedy(greedy::Greedy),
-        "random" => Random(random::Random),
         "fifo" => Fifo(InOrder<fifo::FifoVictim>),
         "d-choices" => DChoices(d_choices::DChoices),
         "windowed-greedy" => WindowedGreedy(InOrder<windowed_greedy::WindowedGreedy>),

@@ -414,7 +414,9 @@ fn victims_differ_by_workload() {
     let patterns = [UNIFORM, Pattern::Zipf(0.8), Pattern::Zones(0.9)];
     let names = VictimConfig::NAMES.iter().filter(|&&name| !["score", "external"].contains(&name));
     let root = ("`cost-benefit`, `age = \"root\"`".to_string(), COST_BENEFIT.to_string());
-    let policies = names.map(|name| (format!("`{name}`"), format!(r#"{{"name":"{name}"}}"#))).chain([root]);
+    let any = ("`d-choices`, `d = 1`".to_string(), r#"{"name":"d-choices","d":1}"#.to_string());
+    let policies =
+        names.map(|name| (format!("`{name}`"), format!(r#"{{"name":"{name}"}}"#))).chain([root, any]);
     let rows = policies.map(|(label, victim)| {
         let mut setup = device(SIZE, 0.875);
         setup.gc.victim =

@@ -61,7 +61,8 @@ fn spread(wear_levelling: WearLevelling, seed: u64) -> u32 {
     setup.gc.low_mark = FreeMark::Blocks(10);
     setup.ftl.wear_levelling = wear_levelling;
     // Random victims, so that blocks with cold pages come free as well.
-    setup.gc.victim = VictimConfig::by_name("random").expect("it is registered");
+    setup.gc.victim = coflash_base::read::read(&serde_json::json!({"name": "d-choices", "d": 1}))
+        .expect("it is registered");
     let mut setup = setup.with_least_spare();
     setup.ftl.spare.share.ppb += 500_000_000;
     setup.seed = seed;
