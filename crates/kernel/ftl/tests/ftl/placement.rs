@@ -1,6 +1,6 @@
 //! Where data goes: dies, and blocks by wear. (Streams and free lists are checked by the ledger in every storm.)
 
-use crate::setup::{Setup, page_write};
+use crate::setup::{Setup, any_block, page_write};
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
 use coflash_ftl::{
@@ -61,8 +61,7 @@ fn spread(wear_levelling: WearLevelling, seed: u64) -> u32 {
     setup.gc.low_mark = FreeMark::Blocks(10);
     setup.ftl.wear_levelling = wear_levelling;
     // Random victims, so that blocks with cold pages come free as well.
-    setup.gc.victim = coflash_base::read::read(&serde_json::json!({"name": "d-choices", "d": 1}))
-        .expect("it is registered");
+    setup.gc.victim = any_block();
     let mut setup = setup.with_least_spare();
     setup.ftl.spare.share.ppb += 500_000_000;
     setup.seed = seed;

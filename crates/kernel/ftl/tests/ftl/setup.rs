@@ -235,7 +235,13 @@ pub(crate) const PROVISIONING: [Provisioning; 2] =
 
 /// Every registered victim policy with its default parameters.
 pub(crate) fn victims() -> impl Iterator<Item = VictimConfig> {
-    VictimConfig::NAMES.iter().map(|name| VictimConfig::by_name(name).expect("it is registered"))
+    let named = |name: &&str| VictimConfig::by_name(name).expect("it is registered");
+    VictimConfig::NAMES.iter().map(named).chain([any_block()])
+}
+
+/// Any sealed block: the only policy whose victims may be full of valid pages.
+pub(crate) fn any_block() -> VictimConfig {
+    coflash_base::read::read(&serde_json::json!({ "name": "d-choices", "d": 1 })).expect("it is registered")
 }
 
 /// Every registered placement policy with its default parameters.
