@@ -90,7 +90,7 @@ pub(crate) fn like() -> Measured {
         .open(SPACE_BYTES, Seed(1))
         .expect("it is allowed");
     let start = Instant::now();
-    black_box(fit(&mut source, InfoOptions::default().page).expect("there are requests"));
+    black_box(fit(&mut source, InfoOptions::default().page, |_| ()).expect("there are requests"));
     let seconds = start.elapsed().as_secs_f64();
     Measured {
         requests_per_second: REQUESTS as f64 / seconds,
