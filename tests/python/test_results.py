@@ -231,23 +231,35 @@ def test_a_policy_of_ones_own_is_named_by_its_class_after_the_built_in_ones(own_
 def test_of_a_changed_policy_the_newest_version_is_shown_and_the_older_one_told(own_victims: Path) -> None:
     shown = coflash.results(own_victims)
     assert len(shown) == 6
-    (older,) = [note for note in shown.remarks if "changed since" in note]
+    (older,) = [note for note in shown.remarks if "was changed: " in note]
     told = (
-        r"its_victim:Mine was changed since: 2 runs of an older version left out \(--where (gc\.victim\.digest=\w+)\)"
+        r"its_victim:Mine was changed: 2 runs of another version than that asked for last left out "
+        r"\(--where (gc\.victim\.digest=\w+)\)"
     )
     found = re.fullmatch(told, older)
     assert found
     assert older in Subject.read([own_victims]).remarks
     before = coflash.results(own_victims, where=[found[1]])
-    assert len(before) == 2
-    assert not {*before} & {*shown}
+    assert len(before) == 6, "with the runs of other policies"
+    assert len({*before} & {*shown}) == 4
     both = varied_keys(
         [
             Result.load(own_victims / "runs" / name.rpartition("/")[2]).document["scenario"]
-            for name in (*shown.runs, *before.runs)
+            for name in {*shown.runs, *before.runs}
         ]
     )
     assert len({text for text in both[0].texts if re.fullmatch(r"Mine [0-9a-f]{8}", text)}) == 2
+
+
+def test_of_a_change_that_is_undone_the_version_asked_for_last_is_shown(
+    own_victims: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = {*coflash.results(own_victims)}
+    Path("its_victim.py").write_text(VICTIM.format(of="cost.argmin"), encoding="utf-8")
+    monkeypatch.delitem(sys.modules, "its_victim", raising=False)
+    coflash.sweep(SMALL, {"gc.victim": [{"name": "external", "code": "its_victim:Mine"}]}, out="all", seeds=2, on=1)
+    undone = {*coflash.results(own_victims)}
+    assert len(undone) == 6 and len(undone & changed) == 4
 
 
 @pytest.fixture

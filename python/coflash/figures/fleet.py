@@ -25,12 +25,14 @@ def draw(
         saved: For each point the share that each volume saves.
         form: The format.
     """
-    names = [f"{name} ({counted(len(each), 'volume')})" for name, each in zip(designs, found, strict=True)]
+    styles, shares = looks(designs, markers=False), Axis("share of volumes", "share", low=0, high=1)
     less = Axis(f"less than {designs[0]}", "share")
-    panels = (names, found, Axis(measure.label, measure.unit), ()), (names[1:], saved[1:], less, [(0.0, "")])
-    styles, shares = looks(names, markers=False), Axis("share of volumes", "share", low=0, high=1)
+    panels = (0, found, Axis(measure.label, measure.unit), ()), (1, saved, less, [(0.0, "")])
     charts = []
-    for shown, values, axis, rules in panels:
-        rows = [row for name, each in zip(shown, values, strict=True) for row in ecdf(each.values(), name)]
-        charts.append(lines(rows, axis, shares, styles=styles, step=True, rules=rules, inches=(COLUMN_INCHES, 2.6)))
+    for first, values, axis, rules in panels:
+        of_designs = [*zip(designs, values, strict=True)][first:]
+        shown = {f"{name} ({counted(len(each), 'volume')})": (styles[name], each) for name, each in of_designs}
+        rows = [row for name, (_, each) in shown.items() for row in ecdf(each.values(), name)]
+        own = {name: look for name, (look, _) in shown.items()}
+        charts.append(lines(rows, axis, shares, styles=own, step=True, rules=rules, inches=(COLUMN_INCHES, 2.6)))
     return picture(charts, form)

@@ -23,12 +23,12 @@ _VALUES_NAMED = 12
 
 
 def matching(runs: Iterable[_Run[_Named]], where: Sequence[str]) -> tuple[list[_Run[_Named]], list[str]]:
-    """Keep the runs whose scenarios meet all conditions, and of each policy of the user's own the newest version.
+    """Keep the runs whose scenarios meet all conditions, and of each own policy the version asked for last.
 
     Args:
         runs: The runs.
-        where: Conditions `KEY=VALUE` or `KEY=VALUE,VALUE`. Units do not matter: 1GiB is 1024MiB. With one on a digest
-            all versions are kept.
+        where: Conditions `KEY=VALUE` or `KEY=VALUE,VALUE`. Units do not matter: 1GiB is 1024MiB. One on a digest
+            chooses a version of a policy of the user's own, and keeps the runs of other policies.
 
     Returns:
         The runs, and a note on each version that was left out.
@@ -58,7 +58,12 @@ def matching(runs: Iterable[_Run[_Named]], where: Sequence[str]) -> tuple[list[_
         wanted = [text] if text in found else [each.strip() for each in text.split(",")]
         if absent := [each for each in wanted if not any(_is_same(value, each) for value in found)]:
             raise CoflashError(f'where: {path}: no run has "{absent[0]}"{hint(absent[0], values[:_VALUES_NAMED])}')
-        same = [place for place, one in enumerate(leaves) if any(_is_same(one.get(path), each) for each in wanted)]
+        lacks = path.endswith(".digest")
+        same = [
+            place
+            for place, one in enumerate(leaves)
+            if any(_is_same(one.get(path), each) for each in wanted) or (lacks and path not in one)
+        ]
         kept, leaves = [kept[place] for place in same], [leaves[place] for place in same]
     return kept, older
 
@@ -72,7 +77,7 @@ def _newest(runs: list[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:
     for place in sorted(written, key=written.__getitem__):
         last |= versions[place]
     older = Counter((*of, digest) for each in versions for of, digest in each.items() if digest != last[of])
-    told = "{} was changed since: {} of an older version left out (--where {}.digest={})"
+    told = "{} was changed: {} of another version than that asked for last left out (--where {}.digest={})"
     notes = [told.format(code, counted(count, "run"), key, digest) for (key, code, digest), count in older.items()]
     return [run for run, of in zip(runs, versions, strict=True) if of.items() <= last.items()], notes
 

@@ -135,8 +135,9 @@ class FolderStore:
         return self.path / ".checkpoints" / key
 
     def added(self, key: str) -> None:
-        """Take note that a result was stored, here or by another process."""
-        # each look is at the folder itself
+        """Take note that a result was stored, here or by another process, or asked for again: it is the newest."""
+        with suppress(OSError):  # a folder that is only read
+            os.utime(self._folder(key) / DOCUMENT)
 
     def write(self, key: str, result: Result) -> None:
         """Store a result, unless there is a complete one under this key, which is then the same.

@@ -255,7 +255,10 @@ def swept(planned: Plan, store: Store, place: Place, console: Console | None, pa
     with Watch(console, len(jobs) + len(refused), pace) as watch:
         for point in refused:
             watch.refused(point)
-        missing = sharing([job for job in jobs if job.key not in store])
+        there = {job.key for job in jobs if job.key in store}
+        for key in there:
+            store.added(key)
+        missing = sharing([job for job in jobs if job.key not in there])
         if place.is_here or "://" in store.place:  # workers reach it, and write their results themselves
             missing = [replace(job, place=store.place) for job in missing]
         watch.kept(len(jobs) - len(missing))

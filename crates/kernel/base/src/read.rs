@@ -52,7 +52,8 @@ impl de::Error for Misfit {
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        let is_own = expected.contains(&"external") && variant.contains(':');
+        let is_path = |one: char| one.is_alphanumeric() || "_./-:".contains(one);
+        let is_own = expected.contains(&"external") && variant.contains(':') && variant.chars().all(is_path);
         let own = format!("; did you mean {{ name = \"external\", code = \"{variant}\" }}?");
         let hint = if is_own { own } else { suggest::hint(variant, expected) };
         Self::whole(format!("\"{variant}\" is not known{hint}"))

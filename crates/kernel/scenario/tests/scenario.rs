@@ -31,6 +31,10 @@ fn an_error_names_the_whole_key_and_the_nearest_match() {
             "[gc]\nvictim = \"mine:Clean\"",
             "gc.victim: \"mine:Clean\" is not known; did you mean { name = \"external\", code = \"mine:Clean\" }?",
         ),
+        (
+            "[gc]\nvictim = \"{ code = 'mine:Clean' }\"",
+            "gc.victim: \"{ code = 'mine:Clean' }\" is not known (allowed: ",
+        ),
         ("[timing]\nchannel = \"a:b\"", "timing.channel: \"a:b\" is not known (allowed: private, shared)"),
         (
             "[ftl.spare]\nshare = \"120%\"\ndefinition = \"spare_of_physical\"",

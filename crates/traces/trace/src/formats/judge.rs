@@ -284,7 +284,8 @@ impl<'a> Judge<'a> {
         let switches: Vec<_> = self.free().filter(is_switch).collect();
         // Of two, a time rises.
         let switch = switches.iter().find(|&&at| !values(at).rise()).or(switches.first()).copied();
-        if let Some(at) = switch.filter(|_| found.is_none()) {
+        let is_told = |at: usize| self.columns[at].name.role.is_some_and(|role| role.starts_with("op:"));
+        if let Some(at) = switch.filter(|&at| found.is_none() && !is_told(at)) {
             self.assume("0 is a read and 1 a write", false);
             self.other = Some((at, "op:1=read/0=write"));
         }

@@ -86,7 +86,7 @@ impl Spread {
         }
         let ranks = || (1..=bin_of(count as u64)).map(|bin| (end_of(bin) as usize).min(count));
         Some(Self {
-            hottest_share: Hottest::new(all.hottest()),
+            hottest_share: Hottest::new(all.hottest(Ranked::share_of)),
             hottest_share_error: (share < 1.0).then(|| errors(&pages, accesses as f64, share)),
             curve: PopularityCurve {
                 pages_share: ranks().map(|rank| rank as f64 / count as f64).collect(),
@@ -102,7 +102,7 @@ fn errors(pages: &[Counted], accesses: f64, share: f64) -> Hottest {
     let others_share = share * (groups - 1.0) / groups;
     let without: [[f64; 4]; GROUPS] = array::from_fn(|left_out| {
         let others = pages.iter().filter(|(_, group)| *group != left_out);
-        Ranked::rank(others, accesses, others_share).hottest()
+        Ranked::rank(others, accesses, others_share).hottest(Ranked::left_to)
     });
     Hottest::new(array::from_fn(|percent| {
         let mean = without.iter().map(|shares| shares[percent]).sum::<f64>() / groups;
@@ -131,16 +131,21 @@ impl Ranked {
         Self { through: through.collect(), accesses, share }
     }
 
-    /// The share of accesses to the pages up to a rank, from 1.
+    /// The share of accesses to the pages up to a rank, from 1: no less than their share of the pages, since none is hotter.
     fn share_of(&self, rank: usize) -> f64 {
+        self.left_to(rank).max(rank as f64 / self.through.len() as f64)
+    }
+
+    /// The share of accesses that the pages after a rank leave to those up to it, below 0 by chance.
+    fn left_to(&self, rank: usize) -> f64 {
         let Some(&sum) = self.through.last() else { return 0.0 };
         let others = (sum - self.through[rank - 1]) as f64 / self.share;
-        ((self.accesses - others) / self.accesses).max(0.0)
+        (self.accesses - others) / self.accesses
     }
 
     /// The shares of the hottest 1, 5, 10 and 20 % of the pages.
-    fn hottest(&self) -> [f64; 4] {
-        [1, 5, 10, 20].map(|percent| self.share_of(((self.through.len() * percent + 50) / 100).max(1)))
+    fn hottest(&self, share: impl Fn(&Self, usize) -> f64) -> [f64; 4] {
+        [1, 5, 10, 20].map(|percent| share(self, ((self.through.len() * percent + 50) / 100).max(1)))
     }
 }
 
@@ -176,6 +181,16 @@ mod tests {
         assert_eq!((all.curve.pages_share[0], all.curve.accesses_share[0]), (0.01, 901.0 / 1099.0));
         assert_eq!((all.curve.pages_share.last(), all.curve.accesses_share.last()), (Some(&1.0), Some(&1.0)));
         assert!(all.curve.accesses_share.is_sorted() && all.curve.pages_share.is_sorted());
+    }
+
+    /// A page in ten is tracked, and too many of them: each was written once, so that the hottest have no more than others.
+    #[test]
+    fn sampled_pages_have_no_less_than_their_share_and_an_error() {
+        let popularity = Popularity::count((0..120).map(|page| (page % GROUPS, [0, 1])), [0, 1000], 0.1);
+        let write = popularity.write.unwrap();
+        assert_eq!(write.hottest_share.of_5_percent, 0.05);
+        assert!(write.hottest_share_error.unwrap().of_5_percent > 0.01);
+        assert!(write.curve.accesses_share.is_sorted());
     }
 
     #[test]

@@ -92,6 +92,8 @@ fn a_header_tells_the_columns() {
         let said = remarks(&format!("{header}\n0,W,8,8\n1,R,16,4\n2,W,1024,64\n"), &TraceOptions::default());
         assert!(said.trim_end().ends_with(assumed), "{header}: {said}");
     }
+    let said = remarks("us,is_read,sector,size_kb\n0,1,8,4\n5,0,16,4\n", &TraceOptions::default());
+    assert!(said.contains("=read/0") && !said.contains("0 is a read"), "{said}");
     let two = "time_ms,disk,op,sector,bytes\n0,sda,W,8,4096\n1,sdb,R,8,4096\n";
     assert_eq!(parse(two, &TraceOptions::default()).unwrap()[1], (1_000_000, STRIDE + 4096, 4096, Op::Read));
     let dates = [
