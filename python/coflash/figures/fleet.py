@@ -26,7 +26,8 @@ def draw(
         form: The format.
     """
     styles, shares = looks(designs, markers=False), Axis("share of volumes", "share", low=0, high=1)
-    less = Axis(f"less than {designs[0]}", "share")
+    known = max(map(len, saved[1:]), default=0)
+    less = Axis(f"less than {designs[0]}, of {counted(known, 'volume')}", "share")
     panels = (0, found, Axis(measure.label, measure.unit), ()), (1, saved, less, [(0.0, "")])
     charts = []
     for first, values, axis, rules in panels:
