@@ -134,7 +134,9 @@ impl Scenario {
 
     /// List settings that are allowed but probably not intended, one sentence for each.
     fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let described = coflash_sim::describe(&external::bound(py, &self.0)?, TRACES);
+        let scenario = external::bound(py, &self.0)?;
+        // Files of tables need the interpreter on another thread.
+        let described = py.detach(|| coflash_sim::describe(&scenario, TRACES));
         external::take_failure().map_or_else(|| described.map_err(refused), Err)
     }
 
