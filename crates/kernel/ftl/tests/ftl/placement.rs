@@ -5,7 +5,7 @@ use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
 use coflash_ftl::{
     Chips, CopyAll, Decision, FreeMark, Ftl, GcHook, GcMode, Io, Marks, PageWrite, PlacementConfig,
-    VictimConfig, WearLevelling, Weight, Weights, WriteStream,
+    WearLevelling, Weight, Weights, WriteStream,
 };
 use coflash_media::{Cause, DieId, Geometry, Media, Memory, Place, Untimed};
 
