@@ -149,7 +149,8 @@ class Advice(Kept):
         if nothing or not self.is_steady:
             return nothing.rstrip(".") or say("unsteady")
         most, told = (self._most, "not beyond noise") if self.best is self.tried[0] else (self.best, "wavers")
-        return say(told, one=most) if most.between and most.saved > _STEADY and not most.is_sure else ""
+        is_open = most.between and most.saved > _STEADY and not most.is_sure
+        return say(told, one=most, longer=self._longer) if is_open else ""
 
     @property
     def _most(self) -> Tried:
@@ -457,7 +458,7 @@ def _ends(
 ) -> tuple[float, float] | None:
     """Return the least and the greatest change: of single runs, and the ends of 95 % over several seeds."""
     of_pairs = [[changed((one,), (other,)) for one, other in zip(*pair, strict=True)] for pair in pairs]
-    known = [one for each in of_pairs for one in (*each, *(estimate(each).bounds() or ())) if one is not None]
+    known = [one for each in of_pairs for one in (*each, *(estimate(each).bounds(-1.0) or ())) if one is not None]
     return (min(known), max(known)) if known else None
 
 
