@@ -114,6 +114,14 @@ def test_a_whole_trace_goes_there_and_back_and_runs(tmp_path: Path) -> None:
     assert by_arrow.document["metrics"] == by_file.document["metrics"]
 
 
+def test_a_scenario_whose_own_trace_is_a_table_is_checked(tmp_path: Path) -> None:
+    """It is read by another thread, which needs the interpreter."""
+    file = tmp_path / "zipf.parquet"
+    trace.generate("zipf", file, requests=50_000, space="20MiB")
+    own = {"trace": [str(file)], "remap": "modulo"}
+    assert isinstance(coflash.Scenario.of("demo").with_({"workload": own}).check(), list)
+
+
 def test_placement_hints_go_along(tmp_path: Path) -> None:
     hints = {"placement": [None, 0, None, 254]}
     for width in (pa.uint8(), pa.int64()):
