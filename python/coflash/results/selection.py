@@ -58,12 +58,8 @@ def matching(runs: Iterable[_Run[_Named]], where: Sequence[str]) -> tuple[list[_
         wanted = [text] if text in found else [each.strip() for each in text.split(",")]
         if absent := [each for each in wanted if not any(_is_same(value, each) for value in found)]:
             raise CoflashError(f'where: {path}: no run has "{absent[0]}"{hint(absent[0], values[:_VALUES_NAMED])}')
-        lacks = path.endswith(".digest")
-        same = [
-            place
-            for place, one in enumerate(leaves)
-            if any(_is_same(one.get(path), each) for each in wanted) or (lacks and path not in one)
-        ]
+        wanted += [text_of(None)] * path.endswith(".digest")  # policies that are not the user's own have none
+        same = [place for place, one in enumerate(leaves) if any(_is_same(one.get(path), each) for each in wanted)]
         kept, leaves = [kept[place] for place in same], [leaves[place] for place in same]
     return kept, older
 
@@ -71,7 +67,7 @@ def matching(runs: Iterable[_Run[_Named]], where: Sequence[str]) -> tuple[list[_
 def _newest(runs: list[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:
     """Leave out the runs of policies of the user's own that were changed since, with a note on each version."""
     # Files at a URL have no time that every driver knows: of these all versions stay, and are told apart.
-    versions = [_own_versions(one["scenario"]) if isinstance(at, LocalFolder) else {} for _, at, one in runs]
+    versions = [own_versions(one["scenario"]) if isinstance(at, LocalFolder) else {} for _, at, one in runs]
     written = {place: (runs[place][1].here() / DOCUMENT).stat().st_mtime for place, of in enumerate(versions) if of}
     last: dict[tuple[str, str], str] = {}
     for place in sorted(written, key=written.__getitem__):
@@ -82,7 +78,7 @@ def _newest(runs: list[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:
     return [run for run, of in zip(runs, versions, strict=True) if of.items() <= last.items()], notes
 
 
-def _own_versions(scenario: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+def own_versions(scenario: Mapping[str, Any]) -> dict[tuple[str, str], str]:
     """Return for each policy of the user's own, by its key and code, the digest of its source."""
     chosen = ((key, leaf(scenario, key.split("."))) for key in external.KEYS)
     return {(key, one["code"]): one.get("digest", "") for key, one in chosen if leaf(one, ["name"]) == OWN}

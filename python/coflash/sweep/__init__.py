@@ -22,6 +22,7 @@ from coflash.results.amounts import with_bytes
 from coflash.results.database import Results
 from coflash.results.differences import notes_on_seeds
 from coflash.results.estimate import Estimate, estimate_of
+from coflash.results.selection import own_versions
 from coflash.results.store import Failure, Store, store_at
 from coflash.results.tables import estimated, shown_estimates
 from coflash.results.why import explained
@@ -256,8 +257,9 @@ def swept(planned: Plan, store: Store, place: Place, console: Console | None, pa
         for point in refused:
             watch.refused(point)
         there = {job.key for job in jobs if job.key in store}
-        for key in there:
-            store.added(key)
+        for job in jobs:
+            if job.key in there and own_versions(job.scenario.to_dict()):
+                store.added(job.key)
         missing = sharing([job for job in jobs if job.key not in there])
         if place.is_here or "://" in store.place:  # workers reach it, and write their results themselves
             missing = [replace(job, place=store.place) for job in missing]
