@@ -33,9 +33,8 @@ SuiteName = Literal["gc", "gc-unseen", "cache", "cache-unseen", "placement", "pl
 SUITES: tuple[SuiteName, ...] = get_args(SuiteName)
 _PATIENCE = 20
 """The limit of wall time over that of processor time; code waits on a busy machine."""
-
-
 _COLUMNS = "WAF, or of a cache its share of misses; no policy is below the bound; score: best built-in / this policy"
+"""What the columns of the table are."""
 
 
 class Evaluation(dict[str, float], Finding):

@@ -103,6 +103,7 @@ STEPS: list[tuple[str, str]] = [
     ("run demo --set cache.policy=mine:Clean", 'did you mean { name = "external", code = "mine:Clean" }?'),
     ("sweep demo --vary gc.victim=greedy,mine:Own", 'did you mean { name = "external", code = "mine:Own" }?'),
     ("sweep demo --vary ftl.spare.share=7% 14% 28%", "commas: --vary ftl.spare.share=7%,14%,28% ("),
+    ("sweep demo --vary gc.victim=fifo,{ name = score }", "}); a value with blanks is in single quotes ("),
     ("sweep demo --vary seed=1 file.csv", "did you mean --trace file.csv?"),
     ("sweep demo --vary seed=1 cache.size=1MiB", "did you mean --set cache.size=1MiB?"),
     ("run qlc-122t", "coflash run with --scale 1/32"),

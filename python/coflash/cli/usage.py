@@ -38,7 +38,8 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
         options = ["--set"] if "=" in word else ["--trace", "--in"]
         known = {one for of in (error.ctx.command.params if error.ctx else ()) for one in of.opts}
         if (axes := error.ctx and error.ctx.params.get("vary")) and "=" not in word and not Path(word).exists():
-            text += f"; values are separated by commas: --vary {','.join([axes[-1], word, *others])}"
+            values = f"values are separated by commas: --vary {','.join([axes[-1], word, *others])}"
+            text += f"; {'a value with blanks is in single quotes' if '{' in axes[-1] else values}"
         else:
             text += next((f"; did you mean {one} {word}?" for one in options if one in known), "")
     given, is_one_of, choices = text.partition(" is not one of ")

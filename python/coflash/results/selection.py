@@ -65,7 +65,7 @@ def matching(runs: Iterable[_Run[_Named]], where: Sequence[str]) -> tuple[list[_
 
 
 def _newest(runs: list[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:
-    """Leave out the runs of policies of the user's own that were changed since, with a note on each version."""
+    """Leave out, of policies of the user's own, all versions but the one asked for last, with a note on each."""
     # Files at a URL have no time that every driver knows: of these all versions stay, and are told apart.
     versions = [own_versions(one["scenario"]) if isinstance(at, LocalFolder) else {} for _, at, one in runs]
     written = {place: (runs[place][1].here() / DOCUMENT).stat().st_mtime for place, of in enumerate(versions) if of}
