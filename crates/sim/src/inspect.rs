@@ -72,6 +72,7 @@ pub fn split(
             let place = spills.join(number.to_string());
             let mut part = Spilled::read(&mut source, options.device_stride.count, &place)?;
             (part.names, part.remarks) = (source.source.device_names(), source.remarks());
+            part.dates = source.source.dates();
             Ok(part)
         })?;
         Ok::<_, RunError>(Gathered::gather(trace, parts)?)

@@ -233,8 +233,11 @@ def _ask(
         atomic_write.write_file(plot, finding.draw(picture, *measures[:1]))
         written.append(say("picture", file=plot))
     console.write_json(json, finding.to_json(*measures))
+    to = console.errors() if json == console.STANDARD_OUTPUT else console.output()
     if not quiet:
-        _show(finding, measures, written, console.errors() if json == console.STANDARD_OUTPUT else console.output())
+        _show(finding, measures, written, to)
+    elif finding.headline:
+        console.say(finding.headline, to)
     if finding.problem:
         console.errors().print(f"error: {finding.problem}", style="red", soft_wrap=True)
     console.end_if_failed(finding.lost, quiet)
@@ -248,8 +251,8 @@ def _show(finding: Finding, measures: Sequence[str], written: Sequence[str], to:
         for line in filter(None, lines):
             to.print(line, soft_wrap=True)
 
-    console.notes(finding.notes(*measures))
     show(*finding.asked)
     for table in finding.tables(*measures):
         console.show_table(table, console=to)
     show(*written, *finding.said(*measures))
+    console.notes(finding.notes(*measures))

@@ -27,8 +27,8 @@ def report(
 
     Options:
         results: `DIR|RUN...` Folders of results, or folders that contain them at any depth.
-        output: `--out -o PATH` The file of the page, by default report.html; or the folder of the figures, by default
-            figures.
+        output: `--out -o PATH` The file of the page, or the folder of the figures; by default report.html or figures in
+            the first folder of results.
         format: `--format` A page to explore, or figures for a paper, one file for each.
         metrics: `--measure MEASURE` For figures: a measure to draw, such as waf_host. May be repeated.
         over: `--over KEY` For figures: the key of the axis.
@@ -40,7 +40,7 @@ def report(
     options = {"--measure": metrics, "--over": over, "--by": by}
     if format == "html":
         check_effect(options, "on a page, which draws any measure over any key; --format pdf, svg or png makes figures")
-        check_page(file := output or Path("report.html"))
+        check_page(file := output or results[0] / "report.html")
     elif output and output.suffix.lower() in {".html", ".pdf", ".svg", ".png"}:
         raise CoflashError(f"--out: {output} was given; with --format {format} a folder is allowed, such as figures")
     subject = Subject.read(results, where or ())
@@ -52,5 +52,5 @@ def report(
     from coflash.figures.publication import METRICS, write_figures  # a page needs none
 
     notes(subject.assumed([named(name) for name in metrics or METRICS]))
-    for written in write_figures(subject, output or Path("figures"), format, metrics or METRICS, over, by):
+    for written in write_figures(subject, output or results[0] / "figures", format, metrics or METRICS, over, by):
         typer.echo(written)

@@ -25,7 +25,11 @@ def measure(path: str, causes: Mapping[str, str] = CAUSES) -> Measure:
     return replace(found, label=f"pages programmed, {causes[cause]}")
 
 
-_WORDS = {"dwpd": "endurance.drive_writes_per_day", "tbw": "endurance.tbw_bytes", "years": "endurance.life_years"}
+_WORDS = {
+    "dwpd": "endurance.drive_writes_per_day",
+    "tbw": "endurance.tbw_bytes",
+    **dict.fromkeys(("years", "life", "lifetime"), "endurance.life_years"),
+}
 """The words of data sheets."""
 
 
@@ -36,6 +40,10 @@ def named(name: str) -> Measure:
         CoflashError: There is no such measure.
     """
     return MEASURES[metric(name)]
+
+
+_ALIKE = 0.75
+"""How alike the last steps of two names must be, of 1, for one to be taken for the other: `hit_rate` for `hit_ratio`."""
 
 
 def is_number(value: Any) -> bool:
@@ -69,11 +77,12 @@ def metric(name: str) -> str:
             msg = f'"{name}" is short for {len(others) + 1} measures (allowed: {", ".join(by_short[given])})'
             raise CoflashError(msg)
         return path
-    ends = [short for short in by_short if short.split(".")[-1] == given.split(".")[-1]]
+    ends = {short.split(".")[-1]: short for short in reversed(by_short)}
     # `WAF` is first that of the host, and so is `waff`.
     beginnings = (given.lower(), given.lower()[: max(3, len(given) - 1)])
     begins = [short for beginning in beginnings for short in by_short if short.startswith(beginning)]
-    near = begins or difflib.get_close_matches(given, by_short, 1) or ends
+    last = [ends[one] for one in difflib.get_close_matches(given.split(".")[-1], ends, 1, _ALIKE)]
+    near = begins or last or difflib.get_close_matches(given, by_short, 1)
     meant = f'; did you mean "{near[0]}"?' if near else ""
     raise CoflashError(f'no measure "{name}"{meant} (allowed: {", ".join(_nearby(given, by_short))})')
 

@@ -103,6 +103,11 @@ class Advice(Kept):
     """The fewest flash programs for each host write that any cooperation could reach, or why no bound is known."""
 
     @property
+    def headline(self) -> str:
+        """The advice."""
+        return self._advice()
+
+    @property
     def asked(self) -> tuple[str, ...]:
         """What ran."""
         return (self.how + (say("prefix") if self.has_more else ""),)

@@ -30,6 +30,11 @@ class Finding(ABC):
     """What the runs of a question tell."""
 
     @property
+    def headline(self) -> str:
+        """The answer in a line; empty if there is none."""
+        return ""
+
+    @property
     def asked(self) -> Sequence[str]:
         """What was asked, and how it was answered."""
         return ()

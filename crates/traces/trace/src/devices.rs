@@ -83,6 +83,11 @@ impl Devices {
         Ok(start)
     }
 
+    /// The byte of its device at an address.
+    pub(crate) fn offset(&self, address: u64) -> u64 {
+        if self.highest > 0 { address % self.stride_bytes } else { address }
+    }
+
     #[cold]
     fn collision(&self, device: u32, end_max: u64, field: &'static str) -> FieldError {
         let stride = Bytes { count: self.stride_bytes };

@@ -29,6 +29,7 @@ pub mod accesses;
 mod binary;
 mod block_reader;
 mod compression;
+mod dates;
 mod devices;
 mod fields;
 pub mod formats;

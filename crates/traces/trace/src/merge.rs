@@ -128,6 +128,10 @@ impl RequestReader for Merge {
         Ok(())
     }
 
+    fn dates(&self) -> Option<(u64, u64)> {
+        None // they are kept
+    }
+
     fn remarks(&self) -> Vec<String> {
         let mut remarks = vec![format!("{} files were merged by time", self.inputs.len())];
         let dated = self.inputs.iter().filter(|input| input.has_dates).count();

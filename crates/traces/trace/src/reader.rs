@@ -58,6 +58,8 @@ impl From<std::io::Error> for ReadError {
 pub(crate) trait RequestReader: Send {
     /// Append requests to `batch`, up to `BATCH_REQUESTS` in all; none at the end.
     fn read(&mut self, batch: &mut Vec<Request>, devices: &mut Devices) -> Result<()>;
+    /// The dates of the first and of the latest request so far; `None` without dates, and beside other files.
+    fn dates(&self) -> Option<(u64, u64)>;
     /// Assumptions and omissions.
     fn remarks(&self) -> Vec<String>;
 }
@@ -99,7 +101,10 @@ pub(crate) struct Reader<R> {
     /// The sorting window.
     window: Window,
     rules: Rules,
+    /// Whether the file has dates, and follows others.
+    is_dated: bool,
     on_error: OnError,
+    served: u64,
     skipped: u64,
     first_skipped: Option<WorkloadError>,
     /// Why the file ended before its end.
@@ -149,7 +154,9 @@ impl<R: Records> Reader<R> {
                 slack_ns: options.time_slack.ns,
                 ..Rules::default()
             },
+            is_dated: in_sequence.is_some() && conventions.clock == Clock::Date,
             on_error: options.on_error,
+            served: 0,
             skipped: 0,
             first_skipped: None,
             cut: None,
@@ -301,7 +308,7 @@ impl<R: Records> RequestReader for Reader<R> {
             }
         }
         let is_first = !std::mem::replace(&mut self.has_begun, true);
-        if let Some(swapped) = is_first.then(|| swapped(batch, &self.fields)).flatten() {
+        if let Some(swapped) = is_first.then(|| swapped(batch, devices, &self.fields)).flatten() {
             return Err(WorkloadError::trace(&self.file, swapped));
         }
         let mean_mib = if is_first || self.has_columns { mean_bytes(batch) >> 20 } else { 0 };
@@ -322,7 +329,20 @@ impl<R: Records> RequestReader for Reader<R> {
             let skipped = if said.is_empty() { String::new() } else { format!(" ({})", said.join("; ")) };
             return Err(WorkloadError::trace(&self.file, format!("it has no requests{skipped}")));
         }
+        self.served += batch.len() as u64;
+        if let Some(first) = self.first_skipped.take_if(|_| batch.is_empty() && self.skipped > self.served) {
+            let (skipped, every) = (self.skipped, self.skipped + self.served);
+            let problem = format!(
+                "{skipped} of {every} records are no requests, more than on_error = \"skip\" leaves out: \
+                 another format or columns may read them; the first: {first}"
+            );
+            return Err(WorkloadError::trace(&self.file, problem));
+        }
         Ok(())
+    }
+
+    fn dates(&self) -> Option<(u64, u64)> {
+        self.rules.origin_ns.filter(|_| self.is_dated).map(|origin_ns| (origin_ns, self.rules.latest_ns))
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -341,10 +361,14 @@ fn mean_bytes(requests: &[Request]) -> u64 {
 }
 
 /// The problem of requests whose offsets are a few sizes, and whose sizes are many offsets: each begins before the mean of their sizes.
-fn swapped(requests: &[Request], &FieldNames { offset, length, .. }: &FieldNames) -> Option<String> {
+fn swapped(
+    requests: &[Request],
+    devices: &Devices,
+    &FieldNames { offset, length, .. }: &FieldNames,
+) -> Option<String> {
     let ranged = requests.iter().filter(|request| matches!(request.op, Op::Read | Op::Write));
-    let distinct = |value: fn(&Request) -> u64| ranged.clone().map(value).collect::<BTreeSet<_>>();
-    let (offsets, lengths) = (distinct(|request| request.offset), distinct(|request| request.length));
+    let offsets: BTreeSet<_> = ranged.clone().map(|request| devices.offset(request.offset)).collect();
+    let lengths: BTreeSet<_> = ranged.map(|request| request.length).collect();
     let sizes = 1..mean_bytes(requests);
     let is_swapped = lengths.len() >= REQUESTS_JUDGED.max(16 * offsets.len())
         && offsets.iter().all(|offset| sizes.contains(offset));

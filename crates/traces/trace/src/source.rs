@@ -7,6 +7,7 @@
 use crate::Result;
 use crate::block_reader::{BLOCK_BYTES, BlockReader};
 use crate::compression::{Compression, decompress};
+use crate::dates;
 use crate::devices::Devices;
 use crate::formats::{self, Format};
 use crate::input::{Input, Retold, SeekableFile};
@@ -203,6 +204,8 @@ pub struct TraceSource {
     pauses: Pauses,
     devices: Devices,
     formats: Vec<&'static str>,
+    /// The dates of the completed files.
+    dates: Vec<(u64, u64)>,
     /// The remarks on the completed files.
     earlier_remarks: Vec<String>,
     /// Bytes read of all files, in their compressed form.
@@ -247,6 +250,12 @@ impl TraceSource {
     #[must_use]
     pub fn device_names(&self) -> Vec<Vec<u8>> {
         self.devices.in_order().map(<[u8]>::to_vec).collect()
+    }
+
+    /// The dates of the first and of the latest request of each file so far, where they follow one another and have dates.
+    #[must_use]
+    pub fn dates(&self) -> Vec<(u64, u64)> {
+        self.dates.iter().copied().chain(self.current.iter().filter_map(|current| current.dates())).collect()
     }
 
     /// Open the first file, or all files for a merge.
@@ -369,6 +378,7 @@ impl TraceSource {
                 return Ok(());
             }
             add_new(&mut self.earlier_remarks, current.remarks());
+            self.dates.extend(current.dates());
             self.current = None;
             self.next_file()?;
         }
@@ -402,7 +412,8 @@ impl Source for TraceSource {
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.earlier_remarks.clone();
         add_new(&mut remarks, self.current.iter().flat_map(|current| current.remarks()));
-        self.devices.remark().into_iter().chain(self.pauses.remark()).chain(remarks).collect()
+        let of_files = [self.devices.remark(), self.pauses.remark(), dates::remark(&self.dates())];
+        of_files.into_iter().flatten().chain(remarks).collect()
     }
 }
 

@@ -6,6 +6,7 @@
 
 use super::write::{Written, write};
 use crate::Result;
+use crate::dates;
 use crate::reader::add_new;
 use crate::record::text_of;
 use crate::source::{Parts, TracePart};
@@ -47,6 +48,8 @@ pub struct Spilled {
     pub names: Vec<Vec<u8>>,
     /// The remarks of the reader.
     pub remarks: Vec<String>,
+    /// The dates of its file, if that is whole and has dates.
+    pub dates: Vec<(u64, u64)>,
 }
 
 type Run = (u64, usize);
@@ -96,8 +99,8 @@ impl Spilled {
             }
             if batch.is_empty() {
                 file.flush().map_err(failed)?;
-                let (place, names, remarks) = (place.to_owned(), Vec::new(), Vec::new());
-                return Ok(Self { place, runs, span_ns, names, remarks });
+                let (place, names, remarks, dates) = (place.to_owned(), vec![], vec![], vec![]);
+                return Ok(Self { place, runs, span_ns, names, remarks, dates });
             }
         }
     }
@@ -116,6 +119,8 @@ pub struct Gathered {
     parts: Vec<Spilled>,
     /// What is added to the times of each part.
     shifts_ns: Vec<u64>,
+    /// The dates of each file that has some.
+    dates: Vec<(u64, u64)>,
     /// The devices that have requests: their names, the names of their files, and their numbers in each part.
     devices: Vec<(String, String, Vec<Option<usize>>)>,
 }
@@ -129,7 +134,7 @@ impl Gathered {
     pub fn gather(trace: &Parts, parts: Vec<Spilled>) -> Result<Option<Self>> {
         // Where the file begins in the trace, what its own times begin with, and where its latest request is.
         let (mut base_ns, mut origin_ns, mut end_ns) = (0, 0, 0_u64);
-        let mut shifts_ns = Vec::new();
+        let (mut shifts_ns, mut dates) = (Vec::new(), Vec::new());
         for (TracePart { files, cut }, part) in trace.parts.iter().zip(&parts) {
             let (first_ns, last_ns) = part.span_ns.unwrap_or_default();
             // Whether it goes on in the file of the part before, with its clock.
@@ -147,6 +152,13 @@ impl Gathered {
                 return Ok(None);
             }
             shifts_ns.push(u64::wrapping_sub(base_ns, origin_ns));
+            dates.extend(&part.dates);
+            if has_dates && !joins {
+                dates.push((first_ns, last_ns));
+            }
+            if let Some(latest) = dates.last_mut().filter(|_| has_dates) {
+                latest.1 = last_ns;
+            }
             if part.span_ns.is_some() {
                 end_ns = base_ns
                     .checked_add(last_ns - origin_ns)
@@ -179,7 +191,7 @@ impl Gathered {
             let name = text_of(name);
             (name.clone(), file_name(&name, &mut taken), numbers)
         });
-        Ok(Some(Self { devices: devices.collect(), parts, shifts_ns }))
+        Ok(Some(Self { devices: devices.collect(), parts, shifts_ns, dates }))
     }
 
     /// The number of devices.
@@ -208,7 +220,7 @@ impl Gathered {
     /// The remarks on the trace.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
-        let mut remarks = Vec::new();
+        let mut remarks = Vec::from_iter(dates::remark(&self.dates));
         add_new(&mut remarks, self.parts.iter().flat_map(|part| part.remarks.clone()));
         remarks
     }
