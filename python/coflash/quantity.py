@@ -82,8 +82,10 @@ def show_change(relative: float | None) -> str:
 
 
 def signed(value: float | None, unit: Unit, beside: float | None = None) -> str:
-    """Show a difference as text: −2.84 ms."""
-    return f"{'−' if (value or 0) < 0 else '+'}{show(abs(value or 0.0), unit, beside)}"
+    """Show a difference as text: −2.84 ms; one of shares in percentage points: −0.79 points."""
+    size = abs(value or 0.0)
+    shown = f"{100 * size:.2f} points" if unit == "share" else show(size, unit, beside)
+    return f"{'−' if (value or 0) < 0 else '+'}{shown}"
 
 
 def parsed(value: Any) -> tuple[float, Unit] | None:

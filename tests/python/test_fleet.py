@@ -202,8 +202,8 @@ def test_the_spread_is_that_of_the_volumes(found: Fleet) -> None:
     first, second = found.spread("waf_host")
     assert first.volumes == 3
     assert first.mean == pytest.approx(np.mean(list(none.values())))
-    assert first.percentiles[0] == none[first.least] == min(none.values())
-    assert first.percentiles[-1] == none[first.greatest] == max(none.values())
+    assert first.percentiles["least"] == none[first.least] == min(none.values())
+    assert first.percentiles["most"] == none[first.greatest] == max(none.values())
     assert first.mean_between[0] <= first.mean <= first.mean_between[1]
     (saved,) = found.spread_of_saved("waf_host")
     assert saved.values == second.values
@@ -286,7 +286,7 @@ def test_volumes_of_a_page_or_two_do_not_end_a_fleet_and_skipped_records_are_tol
     assert {one.name for one in found.volumes} == {"a", "b", "one"}
     assert not found.sweep.failures
     assert any("skipped" in remark for remark in found.remarks)
-    assert any("never wrote to flash" in remark for remark in found.remarks)
+    assert any("without a write to flash" in remark for remark in found.remarks)
 
 
 def parquet(place: Path, rows: list[tuple[int, int, int]]) -> str:
@@ -529,25 +529,22 @@ def test_a_fleet_whose_driver_is_killed_goes_on_and_no_volume_is_done_twice(trac
         assert here["metrics"] == there["metrics"]
 
 
-def test_runs_of_a_trace_whose_place_another_took_are_told(tmp_path: Path) -> None:
-    for number in (1, 2):
-        (tmp_path / "cloud.csv").write_text("\n".join(lines(4000, number)) + "\n")
-        coflash.fleet(str(tmp_path / "cloud.csv"), {"seed": [1]}, out=tmp_path / "out", scenario=SMALL)
-        said = coflash.results(tmp_path / "out").cautions
-        assert [text.split(", which")[0] for text in said if "a fleet of" not in text] == [
-            f"3 of the runs in {tmp_path / 'out'} replayed an older trace"
-        ] * (number - 1)
-
-
-def test_runs_of_a_file_that_was_corrected_are_told_by_file_as_well(tmp_path: Path) -> None:
-    file = tmp_path / "mine.csv"
+@pytest.mark.parametrize(("by", "volumes"), [("volume", 3), ("file", 1)])
+def test_runs_of_a_trace_that_was_corrected_are_those_of_the_present_one(tmp_path: Path, by: By, volumes: int) -> None:
+    file, out = tmp_path / "cloud.csv", tmp_path / "out"
     for number in (1, 2):
         file.write_text("\n".join(lines(4000, number)) + "\n")
-        coflash.fleet(str(file), {"seed": [1]}, out=tmp_path / "out", by="file", scenario=SMALL)
-        said = [text for text in coflash.results(tmp_path / "out").cautions if "an older trace" in text]
-        assert [text.split(", which")[0] for text in said] == [
-            f"1 of the runs in {tmp_path / 'out'} replayed an older trace"
-        ] * (number - 1)
+        now = coflash.fleet(str(file), {"seed": [1]}, out=out, by=by, scenario=SMALL).sweep.results
+        known = coflash.results(out)
+        assert sorted(known.to_polars()["waf_host"]) == sorted(now.to_polars()["waf_host"])
+        said = [text for text in known.cautions if "was changed: 1 run of it as it was before left out" in text]
+        assert len(known) == volumes
+        assert len(said) == volumes * (number - 1)
+        assert len(Subject.read([out]).results) == volumes
+    file.write_text("\n".join(lines(4000, 3)) + "\n")
+    others = [text for text in coflash.results(out).cautions if "replayed an older trace" in text]
+    assert len(coflash.results(out)) == (1 + (by == "file")) * volumes, "of a file that did not run all are there"
+    assert len(others) == (by == "file")
 
 
 def test_the_rows_of_a_fleet_say_what_was_assumed(trace: str, tmp_path: Path) -> None:

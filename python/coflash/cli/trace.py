@@ -98,7 +98,8 @@ def survey(table: Path, trace: list[str], read: list[str] | None = None) -> None
     say(f"{table}: {counted(len(rows_of), 'file')}{bad}{again}")
     given = {file for place in trace for file in files_in(place)}
     if unread := [file for file in failed if file in given]:
-        problem = "\n  ".join([f"error: cannot be read, see the column error of {table}:", *unread])
+        told = f"error: {counted(len(unread), 'file')} given here cannot be read, see the column error of {table}:"
+        problem = "\n  ".join([told, *unread])
         errors().print(problem, style="red", soft_wrap=True)
         raise typer.Exit(1)
 

@@ -43,7 +43,7 @@ def named(name: str) -> Measure:
 
 
 _ALIKE = 0.75
-"""How alike the last steps of two names must be, of 1, for one to be taken for the other: `hit_rate` for `hit_ratio`."""
+"""How alike the last steps of two names must be, of 1, to be taken for each other: `hit_rate` for `hit_ratio`."""
 
 
 def is_number(value: Any) -> bool:
@@ -82,7 +82,8 @@ def metric(name: str) -> str:
     beginnings = (given.lower(), given.lower()[: max(3, len(given) - 1)])
     begins = [short for beginning in beginnings for short in by_short if short.startswith(beginning)]
     last = [ends[one] for one in difflib.get_close_matches(given.split(".")[-1], ends, 1, _ALIKE)]
-    near = begins or last or difflib.get_close_matches(given, by_short, 1)
+    near = begins or difflib.get_close_matches(given, by_short, 1, _ALIKE) or last
+    near = near or difflib.get_close_matches(given, by_short, 1)
     meant = f'; did you mean "{near[0]}"?' if near else ""
     raise CoflashError(f'no measure "{name}"{meant} (allowed: {", ".join(_nearby(given, by_short))})')
 

@@ -52,6 +52,7 @@ class Estimate(NamedTuple):
 def show_estimate(found: Estimate, unit: Unit) -> str:
     """Show the mean of a measure as text, with the half-width of its interval as a share of it: 2.84 ms ± 1.2 %.
 
+    That of a share is in percentage points: 6.4 % ± 0.17 points.
     No measure is negative: an interval that would reach below zero begins there, and is shown by its ends:
     2.84 ms (0 … 6.12 ms).
     """
@@ -60,7 +61,10 @@ def show_estimate(found: Estimate, unit: Unit) -> str:
         return text
     if found.half_width > found.mean:
         return f"{text} (0 … {show(found.mean + found.half_width, unit)})"
-    return f"{text} ± {show(found.half_width / found.mean, 'share')}"
+    width, of = (
+        (100 * found.half_width, " points") if unit == "share" else (100 * found.half_width / found.mean, "\u00a0%")
+    )
+    return f"{text} ± {width:,.1f}{of}" if width >= 0.1 or not width else f"{text} ± {width:.1g}{of}"
 
 
 def estimate_of(measure: Measure, runs: Iterable[Metrics]) -> Estimate:

@@ -88,6 +88,23 @@ def check_replaces(place: object, kept: Mapping[str, Any], new: Identity, told: 
         )
 
 
+def inputs_of_run(document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the files that a run read, as its document names them."""
+    found: Sequence[Mapping[str, Any]] = document.get("workload", {}).get("inputs", ())
+    return found
+
+
+def superseded_inputs(documents: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
+    """Return the files and digests of inputs that changed since, where other runs have the file as it is now."""
+    of: dict[str, set[str]] = {}
+    for document in documents:
+        for file in inputs_of_run(document):
+            of.setdefault(file["file"], set()).add(file["sha256"])
+    now = {name: digest_of(name) for name, digests in of.items() if len(digests) > 1 and Path(name).is_file()}
+    changed = [name for name in now if now[name] in of[name]]
+    return {(name, digest) for name in changed for digest in of[name] - {now[name]}}
+
+
 def replaced_inputs(place: str, documents: Iterable[Mapping[str, Any]]) -> list[str]:
     """Say which runs of a folder replayed a trace that is no longer there: another one took its place, or it is gone.
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from coflash import external
 from coflash._core import CoflashError, hint
 from coflash.quantity import counted, number_in
+from coflash.results.identity import inputs_of_run, superseded_inputs
 from coflash.results.result import DOCUMENT
 from coflash.results.store import LocalFolder, RunFolder
 from coflash.results.varying_keys import OWN, Key, name_own, words
@@ -23,7 +24,9 @@ _VALUES_NAMED = 12
 
 
 def matching(runs: Iterable[_Run[_Named]], where: Sequence[str]) -> tuple[list[_Run[_Named]], list[str]]:
-    """Keep the runs whose scenarios meet all conditions, and of each own policy the version asked for last.
+    """Keep the runs whose scenarios meet all conditions; of each own policy and input file one version alone.
+
+    Of a policy that is the version asked for last; of a file that was changed the present one, where runs have it.
 
     Args:
         runs: The runs.
@@ -36,9 +39,10 @@ def matching(runs: Iterable[_Run[_Named]], where: Sequence[str]) -> tuple[list[_
     Raises:
         CoflashError: No run has such a key, or none that meets the earlier conditions has such a value.
     """
-    kept, older = list(runs), list[str]()
+    kept, older = _present(list(runs))
     if not any(".digest" in condition for condition in where):
-        kept, older = _newest(kept)
+        kept, of_policies = _newest(kept)
+        older += of_policies
     if not where:
         return kept, older
     scenarios = [flat(document["scenario"]) for *_, document in kept]
@@ -62,6 +66,16 @@ def matching(runs: Iterable[_Run[_Named]], where: Sequence[str]) -> tuple[list[_
         same = [place for place, one in enumerate(leaves) if any(_is_same(one.get(path), each) for each in wanted)]
         kept, leaves = [kept[place] for place in same], [leaves[place] for place in same]
     return kept, older
+
+
+def _present(runs: list[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:
+    """Leave out the runs of files as they were before, with a note on each file."""
+    old = superseded_inputs(document for *_, document in runs)
+    read = [{(file["file"], file["sha256"]) for file in inputs_of_run(document)} for *_, document in runs]
+    older = Counter(name for files in read for name, _ in files & old)
+    told = "{} was changed: {} of it as it was before left out (another --out keeps them apart)"
+    notes = [told.format(name, counted(count, "run")) for name, count in older.items()]
+    return [run for run, files in zip(runs, read, strict=True) if not files & old], notes
 
 
 def _newest(runs: list[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:

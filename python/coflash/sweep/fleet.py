@@ -44,7 +44,7 @@ VOLUME, VOLUMES = "name", "volumes"
 _ROOM, _LARGEST_PAGES, _PAGE_BYTES = 1.04, 2**28, 4096
 """What a device exports for each page of a footprint, and where the search for the least one ends."""
 _PROGRAMS = Measure("flash programs", "pages", lambda one: sum(one.programs_pages.get(cause, 0) for cause in CAUSES))
-_RESAMPLED, _PERCENTILES = 2000, (0, 10, 50, 90, 100)
+_RESAMPLED, _PERCENTILES = 2000, {"least": 0, "p10": 10, "median": 50, "p90": 90, "most": 100}
 _HEADS = ("volumes", "mean", "95 % of fleets", "least", "10 %", "median", "90 %", "most")
 
 
@@ -56,8 +56,8 @@ class Spread(NamedTuple):
     mean: float
     mean_between: tuple[float, float]
     """95 % of the means of as many volumes drawn anew (bootstrap over volumes)."""
-    percentiles: tuple[float, ...]
-    """The least, the 10th, the median, the 90th, the greatest."""
+    percentiles: dict[str, float]
+    """The `least`, the 10th (`p10`), the `median`, the 90th (`p90`), and the `most`."""
     least: str
     """The volume with the least value."""
     greatest: str
@@ -67,7 +67,8 @@ class Spread(NamedTuple):
     def cells(self, text: Callable[[float], str]) -> list[str]:
         """Return its numbers as text."""
         low, high = self.mean_between
-        return [f"{self.volumes:,}", text(self.mean), f"{text(low)} … {text(high)}", *map(text, self.percentiles)]
+        percentiles = map(text, self.percentiles.values())
+        return [f"{self.volumes:,}", text(self.mean), f"{text(low)} … {text(high)}", *percentiles]
 
 
 @dataclass(frozen=True, repr=False)
@@ -263,7 +264,7 @@ class Fleet(Finding, Tabular):
                 for spread in spreads:
                     name = f"{name_of(spread.values)}{what}"
                     rows.append([name, *spread.cells(text)])
-                    least, most = (text(spread.percentiles[end]) for end in (0, -1))
+                    least, most = (text(spread.percentiles[end]) for end in ("least", "most"))
                     values = {"name": name, "least": f"{spread.least} ({least})", "most": f"{spread.greatest} ({most})"}
                     means = "" if spread.of_means is None else _percent(spread.of_means)
                     ends.append(say("ends saved" if what else "ends", means=means, **values))
@@ -347,13 +348,14 @@ def fleet(
     least = _least_pages(base, assignments)
     if twice := next((file for file in files if files.count(file) > 1), None):
         raise CoflashError(f"fleet: {twice} was given twice; each file is allowed once")
+    reading_so = base.with_({f"workload.trace_options.{key}": value for key, value in read.items()})
     store = store_at(out)
     folders = documents(files, each_file=by == "file")
     how: Options = {}  # of files that are taken as they are
     unread: Mapping[str, str] = {}
     if by == "file" or all(folders.values()):
         (found, unread), how = of_files(folders, read), read
-        base = base.with_({f"workload.trace_options.{key}": value for key, value in read.items()})
+        base = reading_so
     else:
         from coflash.runs.progress import shown  # needs rich
 
@@ -471,7 +473,7 @@ def _spreads(designs: Sequence[dict[str, str]], found: Sequence[dict[str, float]
         draws = np.random.default_rng(0).integers(0, len(values), (_RESAMPLED, len(values)))
         low, high = np.percentile(values[draws].mean(axis=1), (2.5, 97.5))
         least, greatest = min(of, key=lambda name: of[name]), max(of, key=lambda name: of[name])
-        percentiles = tuple(float(each) for each in np.percentile(values, _PERCENTILES))
+        percentiles = {name: float(np.percentile(values, at)) for name, at in _PERCENTILES.items()}
         between = float(low), float(high)
         spreads.append(Spread(design, len(of), float(values.mean()), between, percentiles, least, greatest))
     return spreads

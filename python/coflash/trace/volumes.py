@@ -303,7 +303,7 @@ def of_each(
         results = list(pool.map(tried, items))
     unread = {item: problem for item, (_, problem) in zip(items, results, strict=True) if problem}
     if unread and (options.get("on_error") != "skip" or len(unread) == len(items)):
-        without = "the option on_error=skip leaves them out"
-        some = f"{len(unread)} of {counted(len(items), 'file')} cannot be read; {without}:\n  "
+        without = "" if len(unread) == len(items) else "; the option on_error=skip leaves them out"
+        some = f"{len(unread)} of {counted(len(items), 'file')} cannot be read{without}:\n  "
         raise CoflashError((some if len(items) > 1 else "") + "\n  ".join(unread.values()))
     return [item for item, problem in results if item is not None], unread
