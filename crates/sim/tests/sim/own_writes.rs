@@ -244,7 +244,8 @@ fn rounds_through_a_cache_go_on_while_its_hits_change() {
     let requests = read.chain((2000..3500).map(|page| ("write", page)));
     let lines = requests.enumerate().map(|(at, (op, page))| format!("{at},{op},{},4096\n", page * 4096));
     let trace = Trace::written("hits", &lines.collect::<String>());
-    let cache = [("cache.size", "512KiB"), ("cache.policy", "s3-fifo"), ("precondition.through_caches", "true")];
+    let cache =
+        [("cache.size", "512KiB"), ("cache.policy", "s3-fifo"), ("precondition.through_caches", "true")];
     let told = remarks(&result(&trace.replayed(&cache))).pop().expect("a remark");
     assert!(told.contains("cache hits 0.0, 6.8, 6.8, 6.8 %, in 4 rounds"), "{told}");
 }
