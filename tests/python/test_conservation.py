@@ -15,7 +15,7 @@ from random_scenarios import ERASE_NS, FAMILIES, PAGE_BYTES, REQUESTS, system, s
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* no effect without ")  # keys are drawn at random
 
-SYSTEMS = 320
+SYSTEMS = 340
 DRAWS = int(os.environ.get("COFLASH_DRAWS", "240"))
 """The number of systems with extreme values, more of them by hand: `COFLASH_DRAWS=10000 pytest -k runs_to_its_end`."""
 
