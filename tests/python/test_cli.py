@@ -58,6 +58,12 @@ def test_a_run_writes_its_result_and_json_alone_to_standard_output(tmp_path: Pat
     report = tmp_path / "report.html"
     assert coflash("report", str(tmp_path / "run"), "-o", str(report)).returncode == 0
     assert "waf_host" in report.read_text(encoding="utf-8")
+    for command, made in (
+        (("report", "run"), "run/report.html"),
+        (("report", "run", "--format", "svg"), "run/figures"),
+    ):
+        assert coflash(*command, cwd=tmp_path).stdout.startswith(made), "beside the results that it shows"
+        assert (tmp_path / made).exists()
 
 
 def test_quiet_is_quiet(tmp_path: Path) -> None:

@@ -125,13 +125,15 @@ def test_limits_are_a_list_that_begins_with_what_was_asked_for() -> None:
 
 
 @pytest.mark.parametrize(("is_met", "is_sure", "status"), [(True, True, 0), (True, False, 3), (False, False, 1)])
-def test_a_finding_that_is_not_sure_has_an_exit_status_of_its_own(is_met: bool, is_sure: bool, status: int) -> None:
-    found = SimpleNamespace(
-        is_met=is_met, is_sure=is_sure, problem="", lost=(), stored=list, to_json=lambda: "{}", notes=list, headline=""
-    )
+def test_a_finding_that_is_not_sure_has_an_exit_status_of_its_own(
+    is_met: bool, is_sure: bool, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = {"problem": "", "lost": (), "stored": list, "to_json": lambda: "{}", "notes": list}
+    found = SimpleNamespace(is_met=is_met, is_sure=is_sure, headline="the answer", **told)
     ended = 0
     try:
         question._ask(lambda: found, {"json": None, "quiet": True})
     except typer.Exit as error:
         ended = error.exit_code
     assert ended == status
+    assert capsys.readouterr().out == "the answer\n", "a quiet command says its answer"

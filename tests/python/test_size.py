@@ -259,7 +259,10 @@ def test_a_trace_too_small_for_a_named_drive_is_told_the_goal_that_grows_it_and_
 
 @pytest.mark.parametrize(
     ("goals", "cost", "message"),
-    [([], sized.PRICES, "a goal that bounds a measure is needed"), (["waf_host<2"], "waf_host*3", "a sum of keys alone is allowed")],
+    [
+        ([], sized.PRICES, "a goal that bounds a measure is needed"),
+        (["waf_host<2"], "waf_host*3", "a sum of keys alone is allowed"),
+    ],
 )
 def test_what_cannot_be_sized_says_what_is_needed(goals: list[str], cost: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(CoflashError, match=message):
@@ -345,7 +348,9 @@ def test_another_scheme_is_a_choice_and_one_whose_parts_cannot_be_had_is_told(tr
     page = (Path(__file__).parents[2] / "docs/sizing.md").read_text("utf-8")
     assert re.findall(r"(\d+) other schemes", page) == ["21", "21"], "the page has the answers of this version"
     rests, *_ = re.findall(r"^The answer rests on .*?\n(?=The numbers)", page, re.MULTILINE | re.DOTALL)
-    plain, here = (re.sub(r"[\d.,]+ [GM]iB|[\d.]+ (?=dies|channel|days|years)", "#", text) for text in (rests, found.sentences[2]))
+    plain, here = (
+        re.sub(r"[\d.,]+ [GM]iB|[\d.]+ (?=dies|channel|days|years)", "#", text) for text in (rests, found.sentences[2])
+    )
     assert " ".join(plain.split()) == here
     own = coflash.size(trace, "waf_host<0.9", drive=DRIVE, over={"cooperation": ["none"]}, out=store, seeds=1)
     assert found.answer.is_met and own.answer.is_met and found.answer.cost <= own.answer.cost

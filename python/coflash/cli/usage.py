@@ -46,10 +46,10 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
     if is_one_of and (near := difflib.get_close_matches(given.split("'")[-2], re.findall("'([^']*)'", choices), 1)):
         text += f"; did you mean '{near[0]}'?"
     unknown = re.match(r"no such command '([^']+)'", text)
-    if unknown and "did you mean" not in text:  # to list the commands of groups imports them
+    if unknown:
         meant = renamed.get(f"{error.ctx.command_path} {unknown[1]}")
         elsewhere = [meant] if meant else [path for path in commands() if path.rpartition(" ")[2] == unknown[1]]
-        text += f"; did you mean {' or '.join(elsewhere)}?" if elsewhere else ""
+        text = f"{text.partition(';')[0]}; did you mean {' or '.join(elsewhere)}?" if elsewhere else text
     help_of = error.ctx.command_path if error.ctx else "coflash"
     return f"{text} ({help_of} --help says what is allowed)"
 

@@ -124,7 +124,7 @@ class Sizing(Kept):
     doubts: Sequence[Doubt]
     """What the number of each goal may be off by."""
     insides: tuple[Sized, ...]
-    """The cheapest device whose whole intervals meet the goals, as far as is known; then it over one and more rounds."""
+    """The cheapest device whose whole intervals meet the goals, as far as is known; then over one and more rounds."""
     left: float
     """The share by which devices that were not tried may be cheaper; 0 if that is next to nothing."""
     steps: Mapping[str, Sized]
