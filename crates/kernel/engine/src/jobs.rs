@@ -141,7 +141,7 @@ impl Jobs {
             self.jobs_of_phase().for_each(|job| job.start(begin));
             loop {
                 if issued % BATCH_REQUESTS as u64 == 0 {
-                    observer.replaying(self.progress(), issued, &|| engine.so_far(level))?;
+                    observer.progress(Phase::Replay, self.progress(), issued)?;
                     if engine.is_out_of_time() {
                         return Err(RunError::out_of_time());
                     }

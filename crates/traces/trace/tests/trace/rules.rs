@@ -72,7 +72,7 @@ fn more_errors_than_requests_are_another_format_even_where_errors_are_skipped() 
         error.starts_with("t: 3 of 5 records are no requests, more than on_error = \"skip\" leaves out"),
         "{error}"
     );
-    assert!(error.ends_with("the first: t:3: Offset: \"x\" is not a number"), "{error}");
+    assert!(error.ends_with("the first: t:3: Offset: \"x\" is not a whole number"), "{error}");
 }
 
 #[test]
