@@ -7,7 +7,7 @@ use crate::recorder::{HEADER, Recorder};
 use crate::restarts::Restarts;
 use crate::session::{Failure, Session};
 use coflash_base::Time;
-use coflash_engine::{Observer, RunError, RunResult};
+use coflash_engine::{Observer, Phase, RunError, RunResult};
 use coflash_media::Contents;
 use coflash_scenario::Scenario;
 use coflash_store::StoreError;

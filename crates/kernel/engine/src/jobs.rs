@@ -13,7 +13,7 @@ use crate::engine::{Answer, Engine};
 use crate::error::RunError;
 use crate::job_report::{JobReport, OpReport};
 use crate::latency::Latency;
-use crate::observer::Observer;
+use crate::observer::{Observer, Phase};
 use coflash_base::{Duration, Seed, Time};
 use coflash_level::Level;
 use coflash_media::SimulatedMedia;
