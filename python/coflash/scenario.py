@@ -213,7 +213,8 @@ def toml_value(value: Any) -> str:
             return "{ " + ", ".join(pairs) + " }"
         case list() | tuple():
             return "[" + ", ".join(map(toml_value, value)) + "]"
-    raise TypeError(f"a scenario has no values such as {value!r} ({type(value).__name__})")
+    meant = "; @coflash.policy(KEY) above a class makes it one" if isinstance(value, type) else ""
+    raise TypeError(f"a scenario has no values such as {value!r} ({type(value).__name__}){meant}")
 
 
 def _as_toml(values: Mapping[str, Any]) -> str:
