@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import importlib.util
 import inspect
-import os
 import random
 import sys
 import sysconfig
@@ -21,7 +19,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import Any, Protocol, SupportsIndex, TypeGuard, TypeVar
@@ -155,7 +152,7 @@ def policy(key: str) -> Callable[[_Class], _Class]:
         _refuse_misspelt(key, cls, family)
         if missing := [name for name in family.hooks if not callable(getattr(cls, name, None))]:
             msg = f"{key}: {_code(cls)} has no method {missing[0]}; it needs {', '.join(family.hooks)}"
-            raise CoflashError(msg + place(None, cls))
+            raise CoflashError(msg + place(None, next(_functions(cls), cls)))
         given = [*family.numbers, *(name for name in family.numbers_if_given if hasattr(cls, name))]
         if wrong := [name for name in given if type(getattr(cls, name, None)) is not int or getattr(cls, name) < 1]:
             msg = f"{key}: {_code(cls)}.{wrong[0]}: a whole number from 1 is allowed, such as {wrong[0]} = 2"
@@ -207,8 +204,7 @@ def find(key: str, code: str, digest: str, parameters: Iterable[str] = ()) -> tu
     _refuse_parameters(key, found, parameters)
     actual = digest if (code, digest) in _registered else _digest(found)
     if digest not in ("", actual):
-        msg = f"{key}.digest: {digest} was given; the source of {code} has {actual}: it has changed since"
-        msg += ", or what it uses; leave digest out to run it as it is"
+        msg = f"{key}.digest: {digest} was given; the source of {code} has {actual}: it has changed; leave digest out"
         raise CoflashError(msg)
     return found, actual
 
@@ -219,14 +215,12 @@ def loaded(path: Path, name: str | None = None) -> type:
     Raises:
         CoflashError: The file cannot be loaded, or does not define the policy.
     """
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or not isinstance(loader := spec.loader, SourceFileLoader):
-        raise CoflashError(f"{path}: a file of Python is allowed")
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType(path.stem)
+    module.__file__ = str(path)
     sys.modules[path.stem] = module  # where pickle and inspect look for it
-    # Python's own cache takes another file of the same second and size for this one.
-    source = loader.source_to_code
-    _executed(str(path), lambda: exec(source(path.read_bytes(), str(path)), vars(module)))  # noqa: S102
+    # An import would take another file of the same second and size for the one that Python's cache has.
+    read = path.read_bytes
+    _executed(str(path), lambda: exec(compile(read(), str(path), "exec", dont_inherit=True), vars(module)))  # noqa: S102
     own: dict[str, type] = {
         key: value for key, value in vars(module).items() if is_policy(value) and value.__module__ == path.stem
     }
@@ -237,29 +231,16 @@ def loaded(path: Path, name: str | None = None) -> type:
     return chosen[0]
 
 
-def source_file(cls: type) -> str:
-    """Return the file that defines a class.
-
-    Raises:
-        CoflashError: It is defined in no file.
-    """
-    file = inspect.getsourcefile(cls)
-    if file is None or not Path(file).is_file():
-        raise CoflashError(f"{cls.__qualname__}: it is defined in no file; a process of its own needs one")
-    return file
-
-
 def place(raised: TracebackType | None, hook: Any = None) -> str:
     """Return where the user's code raised an exception, for a message; if it raised none, where a hook or class is."""
-    functions = [hook.__init__, *vars(hook).values()] if isinstance(hook, type) else [hook]
-    code = next((function.__code__ for function in functions if hasattr(function, "__code__")), None)
+    code = getattr(hook, "__code__", getattr(hook.__init__, "__code__", None))
     places = [(code.co_filename, code.co_firstlineno)] if code else []
     places += [(frame.filename, frame.lineno) for frame in traceback.extract_tb(raised)]
     own = [f" ({Path(file).name}:{line})" for file, line in places if _is_users(file)]
     return own[-1] if own else ""
 
 
-_INSTALLED = ("site-packages", "dist-packages", sysconfig.get_path("stdlib"), f"{Path(__file__).parent}{os.sep}")
+_INSTALLED = ("site-packages", "dist-packages", sysconfig.get_path("stdlib"), __file__.removesuffix("external.py"))
 """What is in the paths of files that are not the user's."""
 
 
@@ -267,7 +248,7 @@ def _is_users(file: str) -> bool:
     return not any(part in file for part in ("<frozen", "<string>", *_INSTALLED))
 
 
-def _file_of_user(module: object) -> str:
+def file_of_user(module: object) -> str:
     """Return the file of a module, if it is the user's; otherwise an empty text."""
     file = getattr(sys.modules.get(str(module)), "__file__", None) or ""
     return file if _is_users(file) else ""
@@ -276,20 +257,15 @@ def _file_of_user(module: object) -> str:
 def _refuse_misspelt(key: str, cls: type, family: _Family) -> None:
     """Refuse a public method that nothing uses, and a whole number with nearly the name of one that a policy has."""
     hooks, numbers = family.hooks + family.hooks_if_given, family.numbers + family.numbers_if_given
-    own = [base for base in cls.__mro__ if base.__module__ == "__main__" or _file_of_user(base.__module__)]
+    own = [base for base in cls.__mro__ if base.__module__ == "__main__" or file_of_user(base.__module__)]
     used = {*hooks, *(name for base in cls.__mro__ for name in (_reached(base, {}) if base in own else vars(base)))}
-    called = [getattr(cls, hook, None) for hook in hooks]
     for name, value in [member for base in own for member in vars(base).items() if not member[0].startswith("_")]:
         is_method = isinstance(value, property | classmethod) or (callable(value) and not isinstance(value, type))
-        is_odd = type(value) is int and name not in numbers and get_close_matches(name, numbers, cutoff=_NEAR)
-        if is_odd or (is_method and name not in used and value not in called):
+        is_odd = type(value) is int and name not in numbers and get_close_matches(name, numbers)
+        if is_odd or (is_method and name not in used and value not in [getattr(cls, hook, None) for hook in hooks]):
             meant = hint(name.removeprefix("on_"), hooks if is_method else numbers)
             msg = f"{key}: {_code(cls)}.{name}: nothing uses it{meant}; your own names begin with _"
             raise CoflashError(msg + place(None, _function(value)))
-
-
-_NEAR = 0.65
-"""How alike two names must be, of 1, for one to be taken for the other."""
 
 
 def _refuse_parameters(key: str, cls: type, names: Iterable[str]) -> None:
@@ -299,8 +275,7 @@ def _refuse_parameters(key: str, cls: type, names: Iterable[str]) -> None:
         allowed = [one.name for one in taken if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
         wrong = next((name for name in names if name not in allowed), "")
         if wrong and all(one.kind is not one.VAR_KEYWORD for one in taken):
-            meant = hint(wrong, allowed) + place(None, cls)
-            raise CoflashError(f"{key}.parameters: {_code(cls)} takes no {wrong}{meant}")
+            raise CoflashError(f'{key}.parameters: "{wrong}" was given{hint(wrong, allowed)}{place(None, cls)}')
 
 
 def _code(cls: type) -> str:
@@ -373,13 +348,11 @@ def seeded(scenario: Mapping[str, Any], begun: Any = None) -> Iterator[Callable[
         return
     import numpy as np  # takes a while
 
-    seeds = random.Random(scenario["seed"]), np.random.RandomState(scenario["seed"] % 2**32)  # noqa: S311
     with _turn, ExitStack() as afterwards:
         afterwards.callback(random.setstate, random.getstate())
         afterwards.callback(np.random.set_state, np.random.get_state())
-        python, numpys = begun or (seeds[0].getstate(), seeds[1].get_state())
-        random.setstate(python)
-        np.random.set_state(numpys)
+        random.setstate(begun[0] if begun else random.Random(scenario["seed"]).getstate())  # noqa: S311
+        np.random.set_state(begun[1] if begun else np.random.RandomState(scenario["seed"] % 2**32).get_state())
         yield lambda: (random.getstate(), np.random.get_state())
 
 
@@ -389,8 +362,7 @@ _turn = threading.RLock()
 
 def _may_draw(key: str, policy: Mapping[str, Any]) -> bool:
     """Whether the file of a policy, or one that it imports, names `random`: that of Python or of numpy."""
-    files: dict[str, str] = {}
-    _add_file(find(key, policy["code"], policy.get("digest", ""))[0], files)
+    files = _add_file(find(key, policy["code"], policy.get("digest", ""))[0], {})
     return not files or any("random" in text for text in files.values())  # a notebook has none
 
 
@@ -424,13 +396,14 @@ def _reached(value: Any, found: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _add_file(value: Any, parts: dict[str, str]) -> None:
+def _add_file(value: Any, parts: dict[str, str]) -> dict[str, str]:
     """Add the file of the user's module that a value is, or that it comes from; and the files of what that imports."""
     module = getattr(value, "__name__" if isinstance(value, ModuleType) else "__module__", None)
-    if (file := _file_of_user(module)) and (name := f"{module}:") not in parts:
+    if (file := file_of_user(module)) and (name := f"{module}:") not in parts:
         parts[name] = Path(file).read_text("utf-8", "replace")
         for known in vars(sys.modules[str(module)]).values():
             _add_file(known, parts)
+    return parts
 
 
 def _named(value: Any) -> Iterator[str]:

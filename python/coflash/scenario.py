@@ -213,8 +213,7 @@ def toml_value(value: Any) -> str:
             return "{ " + ", ".join(pairs) + " }"
         case list() | tuple():
             return "[" + ", ".join(map(toml_value, value)) + "]"
-    meant = "; @coflash.policy(KEY) above a class makes it one" if isinstance(value, type) else ""
-    raise TypeError(f"a scenario has no values such as {value!r} ({type(value).__name__}){meant}")
+    raise TypeError(f"a scenario has no value {value!r} ({type(value).__name__}); a class needs @coflash.policy")
 
 
 def _as_toml(values: Mapping[str, Any]) -> str:

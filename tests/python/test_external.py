@@ -152,7 +152,11 @@ class Placing:
     [
         ("user_write", 3, r"user_write: 3 was returned; a class from 0 to 2 is allowed"),
         ("gc_write", 1, r"gc_write: 1 was returned; a class from 2 to 2 is allowed"),
-        ("gc_write", -1, r"gc_write: -1 was returned; the number of a class is allowed \(test_external.py:\d+\)$"),
+        (
+            "gc_write",
+            -1,
+            rf"gc_write: -1 was returned; the number of a class is allowed, a whole number \({__name__}.py:\d+\)$",
+        ),
         ("user_write", "x", r"user_write: 'x' was returned; the number of a class is allowed"),
         ("user_write", "raise", r"user_write raised ValueError: no idea \(test_external.py:\d+\)$"),
         ("gc_write", "raise", r"gc_write raised ValueError: no idea"),
@@ -309,8 +313,11 @@ PICKING = Picking.pick.__code__.co_firstlineno
     [
         (-1, r"pick: -1 was returned; a place from 0 to \d+ is allowed"),
         (10**6, r"pick: 1000000 was returned; a place from 0 to \d+ is allowed"),
-        ("nothing", rf"pick: None was returned; a whole number is allowed, a place from 0 to \d+ \(test_external.py:{PICKING}\)$"),
-        (0.5, r"pick: 0.5 was returned; a whole number is allowed, a place from 0 to \d+ \("),
+        (
+            "nothing",
+            rf"pick: None was returned; a place from 0 to \d+ is allowed, a whole number \({__name__}.py:{PICKING}\)$",
+        ),
+        (0.5, r"pick: 0.5 was returned; a place from 0 to \d+ is allowed, a whole number \("),
         ("cost", r"pick: array\(.{,40} was returned; a place from 0 to \d+ is allowed"),
         ("write", r"pick raised ValueError: assignment destination is read-only"),
         ("unlock", r"pick raised ValueError: cannot set WRITEABLE flag"),
@@ -356,9 +363,12 @@ EVICTING = Evicting.evict.__code__.co_firstlineno
 @pytest.mark.parametrize(
     ("what", "problem"),
     [
-        ("none", rf"evict: None was returned; a page in the cache is allowed \(test_external.py:{EVICTING}\)$"),
+        (
+            "none",
+            rf"evict: None was returned; a page in the cache is allowed, a whole number \({__name__}.py:{EVICTING}\)$",
+        ),
         ("absent", rf"evict: 2147483648 was returned; a page in the cache is allowed \(test_external.py:{EVICTING}\)$"),
-        ("float", r"evict: np.float32\(2.0\) was returned; a whole number is allowed, a page in the cache \("),
+        ("float", r"evict: np.float32\(2.0\) was returned; a page in the cache is allowed, a whole number \("),
         ("raise", "evict raised AttributeError"),
     ],
 )

@@ -218,7 +218,7 @@ fn described(name: &str, hook: &str, method: Option<&Py<PyAny>>, raised: PyErr) 
 #[cold]
 fn unusable(answer: &Bound<'_, PyAny>, allowed: impl Display) -> String {
     let short = || answer.py().import("reprlib")?.call_method1("repr", (answer,))?.extract::<String>();
-    format!("{} was returned; a whole number is allowed, {allowed}", short().unwrap_or_default())
+    format!("{} was returned; {allowed} is allowed, a whole number", short().unwrap_or_default())
 }
 
 /// Where a hook raised an exception, or is defined.

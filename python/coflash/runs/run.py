@@ -9,9 +9,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from coflash import _core
+from coflash import _core, external
 from coflash._core import CoflashError
-from coflash.external import seeded
 from coflash.files.atomic_write import check_apart, check_file
 from coflash.files.digest import awaited
 from coflash.files.kept import fetched
@@ -103,7 +102,7 @@ def simulate(
     tell = None if measured is None else lambda fields: measured(SoFar(fields))
     with ExitStack() as stack:
         scenario = read.by(scenario)
-        stack.enter_context(seeded(scenario.to_dict(), warm and warm.generators))
+        stack.enter_context(external.seeded(scenario.to_dict(), warm and warm.generators))
         if progress is True:
             from coflash.runs.progress import shown  # needs rich
 

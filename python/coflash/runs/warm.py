@@ -8,8 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, final
 
-from coflash import _core
-from coflash.external import seeded
+from coflash import _core, external
 from coflash.files.atomic_write import check_file
 from coflash.files.kinds import WARM
 from coflash.scenario import Scenario, ScenarioLike
@@ -70,7 +69,7 @@ def warm(
     if path is not None:
         check_file(Path(path), WARM)
     with ExitStack() as stack:
-        states = stack.enter_context(seeded(scenario.to_dict()))
+        states = stack.enter_context(external.seeded(scenario.to_dict()))
         if progress is True:
             from coflash.runs.progress import shown  # needs rich
 
