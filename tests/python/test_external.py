@@ -198,7 +198,7 @@ def test_parameters_are_keyword_arguments() -> None:
     scenario = BUSY.with_(gc__victim=CostBenefit).with_({"gc.victim.parameters.offset": 1})
     assert metrics(scenario) == metrics(BUSY.with_(gc__victim="cost-benefit"))
     with pytest.raises(
-        CoflashError, match=r"CostBenefit.__init__ raised TypeError: .*argument 'of' \(policies_of_ones_own.py:\d+\)$"
+        CoflashError, match=r'parameters: "of" was given \(allowed: offset\) \(policies_of_ones_own.py:\d+\)$'
     ):
         coflash.run(BUSY.with_(gc__victim=CostBenefit).with_({"gc.victim.parameters.of": 1}))
 

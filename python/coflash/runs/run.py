@@ -102,7 +102,7 @@ def simulate(
     tell = None if measured is None else lambda fields: measured(SoFar(fields))
     with ExitStack() as stack:
         scenario = read.by(scenario)
-        stack.enter_context(external.seeded(scenario.to_dict(), warm and warm.generators))
+        stack.enter_context(external.seeded(scenario.to_dict(), warm and warm._generators))
         if progress is True:
             from coflash.runs.progress import shown  # needs rich
 

@@ -24,7 +24,7 @@ class Warm(_core.Warm):
     a warm device.
     """
 
-    generators: Any = None
+    _generators: Any = None
     """The states of `random` and numpy's generator at the end, if a policy of the user's may use them."""
 
     @classmethod
@@ -75,7 +75,7 @@ def warm(
 
             progress = stack.enter_context(shown(scenario.name))
         device = Warm(_core.warm(scenario, progress or None))
-        device.generators = states()
+        device._generators = states()
     if path is not None:
         device.save(path)
     return device
