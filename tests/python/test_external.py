@@ -197,9 +197,7 @@ def test_a_result_says_which_code_ran() -> None:
 def test_parameters_are_keyword_arguments() -> None:
     scenario = BUSY.with_(gc__victim=CostBenefit).with_({"gc.victim.parameters.offset": 1})
     assert metrics(scenario) == metrics(BUSY.with_(gc__victim="cost-benefit"))
-    with pytest.raises(
-        CoflashError, match=r'parameters: "of" was given \(allowed: offset\) \(policies_of_ones_own.py:\d+\)$'
-    ):
+    with pytest.raises(CoflashError, match=r'"of" was given \(allowed: offset\) \(policies_of_ones_own.py:\d+\)$'):
         coflash.run(BUSY.with_(gc__victim=CostBenefit).with_({"gc.victim.parameters.of": 1}))
 
 
