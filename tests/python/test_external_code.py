@@ -117,16 +117,16 @@ def drawn(folder: Path) -> coflash.Scenario:
 def test_what_a_policy_draws_follows_from_the_seed(drawn: coflash.Scenario) -> None:
     random.seed(7)
     np.random.seed(7)
-    before = random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[index,union-attr]
+    before = random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[index]
     once, again, other = (coflash.run(one).document["metrics"] for one in (drawn, drawn, drawn.with_(seed=5)))
     assert once == again != other
-    assert (random.getstate(), np.random.get_state()[1].tolist()) == before, "the caller draws as if there was no run"  # type: ignore[index,union-attr]
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == before, "the caller draws as if there was no run"  # type: ignore[index]
     device = coflash.warm(drawn)
     assert [coflash.run(drawn, warm=device).document["metrics"] for _ in range(2)] == [once, once]
 
 
 def test_runs_at_once_draw_as_one_alone(drawn: coflash.Scenario, tmp_path: Path) -> None:
-    def swept(name: str, on: int, **axes: list[Any]) -> list[float]:
+    def swept(name: str, on: int, **axes: list[Any]) -> list[float | None]:
         one = coflash.sweep(drawn, {"workload.synthetic.read_share": ["0%", "10%"], **axes}, out=tmp_path / name, on=on)
         return [estimate.mean for estimate in one.estimates("waf_host")]
 
