@@ -199,7 +199,7 @@ fn fail(failure: PyErr) {
     FAILURE.with_borrow_mut(|first| _ = first.get_or_insert(failure));
 }
 
-/// The exception of a hook, or its `sys.exit`, as an exception that names the hook; others, such as Control-C, as they are.
+/// The exception of a hook, also of `sys.exit`, as one that names it, unless it is such as Control-C.
 #[cold]
 fn described(name: &str, hook: &str, method: Option<&Py<PyAny>>, raised: PyErr) -> PyErr {
     Python::attach(|py| {

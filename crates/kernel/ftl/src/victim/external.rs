@@ -106,7 +106,7 @@ fn check(
         return Ok(picked);
     }
     Err(format!(
-        "{vain} picks in a row were blocks without an invalid page; a pick is a place, not the number of a block"
+        "{vain} picks in a row were blocks without an invalid page; a pick is a place, not a block's number"
     ))
 }
 
