@@ -37,9 +37,12 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
         word, *others = extra[1].split()
         options = ["--set"] if "=" in word else ["--trace", "--in"]
         known = {one for of in (error.ctx.command.params if error.ctx else ()) for one in of.opts}
-        if (axes := error.ctx and error.ctx.params.get("vary")) and "=" not in word and not Path(word).exists():
-            values = f"values are separated by commas: --vary {','.join([axes[-1], word, *others])}"
-            text += f"; {'a value with blanks is in single quotes' if '{' in axes[-1] else values}"
+        axes, given = error.ctx and error.ctx.params.get("vary"), str(error.ctx and error.ctx.params)
+        # Of a table without quotes a shell makes KEY={ and words, or KEY=name=… and KEY=code=….
+        if given.count("{") > given.count("}") or re.match(r"[\w.]+=\w+=", word):
+            text += "; a table is in single quotes, such as 'gc.victim={ name = \"d-choices\", d = 8 }'"
+        elif axes and "=" not in word and not Path(word).exists():
+            text += f"; values are separated by commas: --vary {','.join([axes[-1], word, *others])}"
         else:
             text += next((f"; did you mean {one} {word}?" for one in options if one in known), "")
     given, is_one_of, choices = text.partition(" is not one of ")

@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from coflash import _core
+from coflash import _core, external
 from coflash._core import CoflashError
 from coflash.files.atomic_write import check_apart, check_file
 from coflash.files.digest import awaited
@@ -97,6 +97,7 @@ def simulate(
         warm = Warm.load(warm)
     with ExitStack() as stack:
         scenario = read.by(scenario)
+        stack.enter_context(external.seeded(scenario.to_dict(), warm and warm._generators))
         if progress is True:
             from coflash.runs.progress import shown  # needs rich
 
