@@ -39,7 +39,7 @@ def kept_capacity(whole: _core.Scenario, scale: str) -> tuple[int, str]:
         requests = ("workload.requests_max", str(_PASSES * dies * some.sizes()[1]))
         runs = [some.set([requests, ("seed", str(seed))]) for seed in range(1, seeds + 1)]
         with external.seeded(whole.to_dict()):
-            results = [json.loads(_core.run(run, None, None, None, (None, None), None).to_json()) for run in runs]
+            results = [json.loads(_core.run(run, None, None, (None, None), None).to_json()) for run in runs]
         return sum(result["metrics"]["waf_host"] or 0.0 for result in results) / seeds
 
     wanted = programs(whole.scaled(f"1/{-(-whole_pages // _WHOLE_PAGES)}"), 1)

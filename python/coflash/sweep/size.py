@@ -369,7 +369,7 @@ class _Sizer:
     def _widely_searched(self) -> str:
         """Search, and once more among larger shares of spare space where the largest one is the best."""
         searched, best = self._searched(), self._ranked()[0]
-        if not (self.can_widen and best.is_met and best.spare == self.spares[-1]):
+        if not (self.can_widen and best.far < 1 and best.spare == self.spares[-1]):
             return searched
         with suppress(CoflashError):  # of all flash no share can be as large
             self._spare([f"{share}%" for share in _WIDER])

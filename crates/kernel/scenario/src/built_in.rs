@@ -104,7 +104,7 @@ fn meant(path: &str) -> Option<String> {
 
 /// What is meant if a file is no scenario.
 fn of_trace(file: &str) -> String {
-    format!("; `demo --trace {file}` replays a file that is a trace")
+    format!("; `coflash run demo --trace {file}` replays a file that is a trace")
 }
 
 fn is_path(name_or_path: &str) -> bool {
