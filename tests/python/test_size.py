@@ -398,7 +398,7 @@ def test_a_margin_holds_the_goals_under_more_rate_data_and_writes(trace: Path, t
     assert missing <= 256, "the device holds that much more, but for what the cache alone has"
     assert held.scenario.to_dict()["replay"]["time_scale"] == pytest.approx(1 / 1.2)
     assert [goal.bound for goal in held.goals] == [9.0, pytest.approx(3.6)]
-    assert held.goals[1].text == "endurance.drive_writes_per_day>3 (with the margin >3.600)"
+    assert held.goals[1].text == "endurance.drive_writes_per_day>3 (with the margin >3.6)"
     assert any("Held under 20.0\u00a0% more of each: the rate" in how for how in held.how)
     assert not any("Held" in how for how in plain.how)
 

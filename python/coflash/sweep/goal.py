@@ -236,5 +236,6 @@ def condition(text: str, cost: str | None = None, margin: float = 0.0) -> Condit
     way = 1 if "<" in sign else -1
     if way > 0 and bound <= 0 and not of.is_known_before:
         raise CoflashError(f"bound {text!r}: {called} is never below 0; a greater bound is allowed")
-    raised = f" (with the margin {sign[0]}{show(bound, measure.unit)})" if bound != value[0] else ""
+    shown = show(bound, "bytes") if measure.unit == "bytes" else f"{bound:.4g}"
+    raised = f" (with the margin {sign[0]}{shown})" if bound != value[0] else ""
     return Condition(f"{called}{sign[0]}{given}{raised}", way, bound, of.value, measure, of.is_known_before)
