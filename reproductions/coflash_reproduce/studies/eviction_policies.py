@@ -17,7 +17,7 @@ from coflash_reproduce.study import WARM, asked, four_dies
 POLICIES = tuple(
     policy.name for family in coflash.policies() if family.key == "cache.policy" for policy in family.policies
 )
-RESIST_SCANS = ("2q", "lirs", "arc", "w-tinylfu", "s3-fifo", "sieve")
+RESIST_SCANS = ("2q", "arc", "w-tinylfu", "s3-fifo", "sieve")
 SCHEMES = {"none": "none", "cdm": {"name": "cdm", "removable_weight": 1.0, "rewrite_stream": "gc"}}
 PGBENCH, ZIPF, SCAN, WRITES, GIVEN = "pgbench", "zipf", "zipf-scan", "zipf-writes", "given"
 WORKLOADS = {

@@ -67,7 +67,7 @@ impl Ghosts {
 
     /// Remember a page that was evicted. Panics if there is no room.
     #[inline]
-    pub(crate) fn remember(&mut self, list: u8, lpn: Lpn) -> Ghost {
+    pub(crate) fn remember(&mut self, list: u8, lpn: Lpn) {
         if let Some(older) = self.find(lpn) {
             self.forget(older);
         }
@@ -77,7 +77,6 @@ impl Ghosts {
         self.list_of[ghost] = list;
         self.page_of[ghost] = Some(lpn);
         self.index[lpn] = Some(ghost);
-        ghost
     }
 
     #[inline]

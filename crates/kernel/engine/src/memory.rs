@@ -183,7 +183,7 @@ mod tests {
             &[
                 small,
                 ("hybrid.segment", "512KiB"),
-                ("hybrid.policy", "lirs"),
+                ("hybrid.policy", "arc"),
                 ("hybrid.disks.model.capacity", "64MB"),
             ],
         ] {

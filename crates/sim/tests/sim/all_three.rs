@@ -193,7 +193,7 @@ fn what_has_no_meaning_is_refused_with_the_reason() {
 fn draw(stream: &mut RandomStream) -> Vec<(&'static str, &'static str)> {
     const KEYS: [(&str, &[&str]); 30] = [
         ("hybrid.scheme", &["op-fcl", "rw-fcl", "fp-fcl", "silent-eviction", "drop-evict"]),
-        ("hybrid.policy", &["lru", "fifo", "clock", "pt-lru", "lirs"]),
+        ("hybrid.policy", &["lru", "fifo", "clock", "pt-lru", "arc"]),
         ("hybrid.active_blocks", &["mixed", "by-class"]),
         ("hybrid.resizing", &["steady", "yielding"]),
         ("hybrid.destaging", &["foreground", "background"]),

@@ -7,7 +7,6 @@ mod clock;
 mod external;
 mod fifo;
 mod lfu;
-mod lirs;
 mod lru;
 mod pt_lru;
 mod queues;
@@ -23,7 +22,6 @@ use coflash_base::{Lpn, Misfit, Policy};
 pub use bplru::BlocksConfig;
 pub use cflru::CflruConfig;
 pub use external::{ExternalEviction, MakeEviction};
-pub use lirs::LirsConfig;
 pub use pt_lru::PtLruConfig;
 pub use s3_fifo::S3FifoConfig;
 pub use two_q::TwoQConfig;
@@ -107,7 +105,6 @@ coflash_base::policy_family! { ($)
         "bplru" => Bplru(bplru::Bplru),
         "lfu" => Lfu(lfu::Lfu),
         "2q" => TwoQ(two_q::TwoQ),
-        "lirs" => Lirs(lirs::Lirs),
         "arc" => Arc(arc::Arc),
         "w-tinylfu" => WTinyLfu(w_tinylfu::WTinyLfu),
         "s3-fifo" => S3Fifo(s3_fifo::S3Fifo),

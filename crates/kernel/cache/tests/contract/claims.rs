@@ -89,7 +89,6 @@ fn the_memory_of_a_policy_is_what_its_file_says() {
         ("fifo", 8.0, 0.0),
         ("lfu", 36.0, 0.0),
         ("2q", 9.0 + 0.5 * 13.0, 4.0),
-        ("lirs", 59.0, 4.0),
         ("arc", 22.0, 4.0),
         ("w-tinylfu", 9.0, 4.0),
         ("s3-fifo", 10.0 + 0.9 * 13.0, 4.0),

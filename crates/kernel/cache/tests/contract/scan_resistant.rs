@@ -17,7 +17,6 @@ pub(crate) fn model(name: &str, capacity: usize) -> Box<dyn Model> {
     match name {
         "lfu" => Box::new(Lfu::default()),
         "2q" => Box::new(TwoQ { in_max: capacity / 4, out: Ghosts::of(capacity / 2), ..TwoQ::default() }),
-        "lirs" => Box::new(Lirs { capacity, lir_max: capacity.saturating_sub(1), ..Lirs::default() }),
         "arc" => Box::new(Arc { capacity, ..Arc::default() }),
         "w-tinylfu" => {
             let protected_max = capacity.saturating_sub(1) * 8 / 10;
@@ -147,120 +146,6 @@ impl Model for TwoQ {
     fn victim(&mut self) -> Option<Lpn> {
         let (oldest, coldest) = (self.a1_in.first(), self.am.first());
         self.named = if self.a1_in.len() > self.in_max { oldest } else { coldest.or(oldest) }.copied();
-        self.named
-    }
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Lir,
-    Hir,
-    Evicted,
-}
-
-/// The page used longest ago is first in the stack, the next to leave first in the queue, the page evicted longest ago
-/// first among the ghosts.
-#[derive(Default)]
-struct Lirs {
-    capacity: usize,
-    lir_max: usize,
-    stack: Vec<(Lpn, Kind)>,
-    queue: Vec<Lpn>,
-    ghosts: Vec<Lpn>,
-    arriving: Option<(Lpn, bool)>,
-    named: Option<Lpn>,
-}
-
-impl Lirs {
-    fn unstack(&mut self, page: Lpn) -> Option<Kind> {
-        let at = self.stack.iter().position(|entry| entry.0 == page)?;
-        Some(self.stack.remove(at).1)
-    }
-
-    fn lirs(&self) -> usize {
-        self.stack.iter().filter(|entry| entry.1 == Kind::Lir).count()
-    }
-
-    fn promote(&mut self, page: Lpn) {
-        self.stack.push((page, Kind::Lir));
-        if self.lirs() > self.lir_max {
-            let (demoted, _) = self.stack.remove(0);
-            self.queue.push(demoted);
-        }
-    }
-
-    fn bound(&mut self) {
-        while let Some(&(page, kind)) = self.stack.first()
-            && kind != Kind::Lir
-        {
-            self.stack.remove(0);
-            take(&mut self.ghosts, page);
-        }
-        while self.stack.len() > 2 * self.capacity && !self.ghosts.is_empty() {
-            let page = self.ghosts.remove(0);
-            self.unstack(page);
-        }
-    }
-}
-
-impl Model for Lirs {
-    fn arriving(&mut self, page: Lpn) {
-        if self.arriving.is_none_or(|(other, _)| other != page) {
-            let was_there = take(&mut self.ghosts, page);
-            if was_there {
-                self.unstack(page);
-            }
-            self.arriving = Some((page, was_there));
-        }
-    }
-
-    fn insert(&mut self, page: Lpn) {
-        self.arriving(page);
-        let (_, was_there) = self.arriving.take().unwrap();
-        if was_there || self.lirs() < self.lir_max {
-            self.promote(page);
-        } else {
-            self.stack.push((page, Kind::Hir));
-            self.queue.push(page);
-        }
-        self.bound();
-    }
-
-    fn touch(&mut self, page: Lpn) {
-        match self.unstack(page) {
-            Some(Kind::Lir) => self.stack.push((page, Kind::Lir)),
-            Some(_) => {
-                take(&mut self.queue, page);
-                self.promote(page);
-            }
-            None => {
-                take(&mut self.queue, page);
-                self.queue.push(page);
-                self.stack.push((page, Kind::Hir));
-            }
-        }
-        self.bound();
-    }
-
-    fn remove(&mut self, page: Lpn) {
-        let is_evicted = self.named.take() == Some(page);
-        if take(&mut self.queue, page) {
-            if let Some(entry) = self.stack.iter_mut().find(|entry| entry.0 == page)
-                && is_evicted
-            {
-                entry.1 = Kind::Evicted;
-                self.ghosts.push(page);
-            } else {
-                self.unstack(page);
-            }
-        } else {
-            self.unstack(page);
-            self.bound();
-        }
-    }
-
-    fn victim(&mut self) -> Option<Lpn> {
-        self.named = self.queue.first().copied().or(self.stack.first().map(|entry| entry.0));
         self.named
     }
 }

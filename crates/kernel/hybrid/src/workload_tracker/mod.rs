@@ -71,7 +71,7 @@ pub(crate) fn bytes_per_page(policy: &EvictionConfig, flash_pages: u32, segment_
     let segments = flash_pages.div_ceil(segment_pages);
     // Of reads and of writes, of each size: a mean one is half as large as flash. The policy has an index, too.
     let caches = 2 * u64::from(segments.div_ceil(miniature::one_in(policy, segments, segment_pages)));
-    [caches / 2 * 80, caches * 8]
+    [caches / 2 * 58, caches * 8]
 }
 
 /// Uses of a class of pages, weighted by decay.

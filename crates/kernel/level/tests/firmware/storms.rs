@@ -285,7 +285,7 @@ fn pages_read_back_from_a_device() {
         ("programs_pages.refresh", 40000),
         ("programs_pages.wear_levelling", 3000),
     ];
-    storms(Placement::InStorage, false, 8, &reached);
+    storms(Placement::InStorage, false, 9, &reached);
 }
 
 #[test]
