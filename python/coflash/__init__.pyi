@@ -15,7 +15,6 @@ from .external import policy as policy
 from .keys import ScenarioKey as ScenarioKey
 from .keys import keys as keys
 from .measures.metrics import Metrics as Metrics
-from .measures.record import SoFar as SoFar
 from .policies import Parameter as Parameter
 from .policies import Policy as Policy
 from .policies import PolicyFamily as PolicyFamily

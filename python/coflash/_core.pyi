@@ -195,7 +195,6 @@ def hint(given: str, allowed: Sequence[str]) -> str: ...
 def run(
     scenario: Scenario,
     progress: _Progress,
-    measured: Callable[[dict[str, Any]], None] | None,
     warm: Warm | None,
     records: tuple[_Path | None, _Path | None],
     checkpoint: tuple[_Path, bool, float, Callable[[str, int | str], None]] | None,

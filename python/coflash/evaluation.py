@@ -142,8 +142,10 @@ def evaluate(
     if suite is not None:
         _suite(suite)
     if isinstance(policy, type):
-        name, file = policy.__qualname__, Path(external.source_file(policy))
-        judged = _in_process(file, name, suite, cpu_seconds, memory_bytes)
+        name, source = policy.__qualname__, external.file_of_user(policy.__module__)
+        if not source:
+            raise CoflashError(f"{name}: it is defined in no file; a process of its own needs one")
+        judged = _in_process(Path(source), name, suite, cpu_seconds, memory_bytes)
     elif isinstance(policy, Mapping):
         judged = _values(suite or "gc", policy)
         name = str(policy.get("name", ""))

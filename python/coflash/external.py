@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import importlib.util
 import inspect
+import random
 import sys
 import sysconfig
+import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import Any, Protocol, SupportsIndex, TypeGuard, TypeVar
@@ -142,7 +143,8 @@ def policy(key: str) -> Callable[[_Class], _Class]:
             [`PlacementPolicy`][coflash.PlacementPolicy].
 
     Raises:
-        CoflashError: There is no such key, the class lacks a hook or a number, or has a name that looks like one.
+        CoflashError: There is no such key, the class lacks a hook or a number, has a public method that nothing uses,
+            or a name that looks like a number.
     """
     family = _family(key)
 
@@ -150,7 +152,7 @@ def policy(key: str) -> Callable[[_Class], _Class]:
         _refuse_misspelt(key, cls, family)
         if missing := [name for name in family.hooks if not callable(getattr(cls, name, None))]:
             msg = f"{key}: {_code(cls)} has no method {missing[0]}; it needs {', '.join(family.hooks)}"
-            raise CoflashError(msg)
+            raise CoflashError(msg + place(None, next(_functions(cls), cls)))
         given = [*family.numbers, *(name for name in family.numbers_if_given if hasattr(cls, name))]
         if wrong := [name for name in given if type(getattr(cls, name, None)) is not int or getattr(cls, name) < 1]:
             msg = f"{key}: {_code(cls)}.{wrong[0]}: a whole number from 1 is allowed, such as {wrong[0]} = 2"
@@ -182,25 +184,27 @@ def described(cls: type) -> dict[str, str]:
     return {"name": "external", "code": code, "digest": digest}
 
 
-def find(key: str, code: str, digest: str) -> tuple[type, str]:
+def find(key: str, code: str, digest: str, parameters: Iterable[str] = ()) -> tuple[type, str]:
     """Return the class that a scenario names, and the digest of its source.
 
     Args:
         key: The key of the scenario.
         code: Its module and class: `module:Class`. Modules are looked for in the current folder, too.
         digest: The expected digest; any if empty.
+        parameters: The names of its parameters.
 
     Raises:
-        CoflashError: There is no such class, it is for another key, or its source has changed.
+        CoflashError: There is no such class, it is for another key, it does not take a parameter, or its source has
+            changed.
     """
     found = _registered.get((code, digest)) or _imported(key, code)
     if not is_policy(found) or key_of(found) not in _family(key).keys:
-        raise CoflashError(f"{key}: {code} is no policy for it; @coflash.policy({key!r}) makes a class one")
-    if (code, digest) in _registered:
-        return found, digest
-    actual = _digest(found)
+        other = f", but for {key_of(found)}" if is_policy(found) else ""
+        raise CoflashError(f"{key}: {code} is no policy for it{other}; @coflash.policy({key!r}) makes a class one")
+    _refuse_parameters(key, found, parameters)
+    actual = digest if (code, digest) in _registered else _digest(found)
     if digest not in ("", actual):
-        msg = f"{key}.digest: {digest} was given; the source of {code} has {actual}: it has changed since"
+        msg = f"{key}.digest: {digest} was given; the source of {code} has {actual}: it has changed; leave digest out"
         raise CoflashError(msg)
     return found, actual
 
@@ -211,14 +215,12 @@ def loaded(path: Path, name: str | None = None) -> type:
     Raises:
         CoflashError: The file cannot be loaded, or does not define the policy.
     """
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or not isinstance(loader := spec.loader, SourceFileLoader):
-        raise CoflashError(f"{path}: a file of Python is allowed")
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType(path.stem)
+    module.__file__ = str(path)
     sys.modules[path.stem] = module  # where pickle and inspect look for it
-    # Python's own cache takes another file of the same second and size for this one.
-    source = loader.source_to_code
-    _executed(str(path), lambda: exec(source(path.read_bytes(), str(path)), vars(module)))  # noqa: S102
+    # An import would take another file of the same second and size for the one that Python's cache has.
+    read = path.read_bytes
+    _executed(str(path), lambda: exec(compile(read(), str(path), "exec", dont_inherit=True), vars(module)))  # noqa: S102
     own: dict[str, type] = {
         key: value for key, value in vars(module).items() if is_policy(value) and value.__module__ == path.stem
     }
@@ -229,47 +231,51 @@ def loaded(path: Path, name: str | None = None) -> type:
     return chosen[0]
 
 
-def source_file(cls: type) -> str:
-    """Return the file that defines a class.
-
-    Raises:
-        CoflashError: It is defined in no file.
-    """
-    file = inspect.getsourcefile(cls)
-    if file is None or not Path(file).is_file():
-        raise CoflashError(f"{cls.__qualname__}: it is defined in no file; a process of its own needs one")
-    return file
-
-
 def place(raised: TracebackType | None, hook: Any = None) -> str:
     """Return where the user's code raised an exception, for a message; if it raised none, where a hook or class is."""
     code = getattr(hook, "__code__", getattr(hook.__init__, "__code__", None))
     places = [(code.co_filename, code.co_firstlineno)] if code else []
     places += [(frame.filename, frame.lineno) for frame in traceback.extract_tb(raised)]
-    own = [f" ({Path(file).name}:{line})" for file, line in places if not file.startswith(_NOT_THE_USERS)]
+    own = [f" ({Path(file).name}:{line})" for file, line in places if _is_users(file)]
     return own[-1] if own else ""
 
 
-_NOT_THE_USERS = ("<frozen", "<string>", str(Path(__file__).parent), *map(sysconfig.get_path, ("stdlib", "purelib")))
+_INSTALLED = ("site-packages", "dist-packages", sysconfig.get_path("stdlib"), __file__.removesuffix("external.py"))
+"""What is in the paths of files that are not the user's."""
+
+
+def _is_users(file: str) -> bool:
+    return not any(part in file for part in ("<frozen", "<string>", *_INSTALLED))
+
+
+def file_of_user(module: object) -> str:
+    """Return the file of a module, if it is the user's; otherwise an empty text."""
+    file = getattr(sys.modules.get(str(module)), "__file__", None) or ""
+    return file if _is_users(file) else ""
 
 
 def _refuse_misspelt(key: str, cls: type, family: _Family) -> None:
-    """Refuse a public name of a class that nothing reads, but that looks like a hook or a number."""
-    hooks = family.hooks + family.hooks_if_given
-    beginnings = {"on", *(hook.partition("_")[0] for hook in hooks)}
-    bases = [base for base in cls.__mro__ if base.__module__.partition(".")[0] not in sys.stdlib_module_names]
-    for name, value in [member for base in bases for member in vars(base).items()]:
-        allowed = hooks if callable(value) else family.numbers + family.numbers_if_given if type(value) is int else ()
-        begins = callable(value) and name.partition("_")[0] in beginnings
-        is_near = begins or get_close_matches(name, allowed, cutoff=_NEAR)
-        if is_near and name not in allowed and not name.startswith("_"):
-            meant = hint(name.removeprefix("on_"), allowed)
+    """Refuse a public method that nothing uses, and a whole number with nearly the name of one that a policy has."""
+    hooks, numbers = family.hooks + family.hooks_if_given, family.numbers + family.numbers_if_given
+    own = [base for base in cls.__mro__ if base.__module__ == "__main__" or file_of_user(base.__module__)]
+    used = {*hooks, *(name for base in cls.__mro__ for name in (_reached(base, {}) if base in own else vars(base)))}
+    for name, value in [member for base in own for member in vars(base).items() if not member[0].startswith("_")]:
+        is_method = isinstance(value, property | classmethod) or (callable(value) and not isinstance(value, type))
+        is_odd = type(value) is int and name not in numbers and get_close_matches(name, numbers)
+        if is_odd or (is_method and name not in used and value not in [getattr(cls, hook, None) for hook in hooks]):
+            meant = hint(name.removeprefix("on_"), hooks if is_method else numbers)
             msg = f"{key}: {_code(cls)}.{name}: nothing uses it{meant}; your own names begin with _"
-            raise CoflashError(msg + place(None, value))
+            raise CoflashError(msg + place(None, _function(value)))
 
 
-_NEAR = 0.65
-"""How alike two names must be, of 1, for one to be taken for the other: `hti` for `hit`, not `promote` for `remove`."""
+def _refuse_parameters(key: str, cls: type, names: Iterable[str]) -> None:
+    """Refuse a parameter that a class does not take; a cache and a placement are called with a number first."""
+    with suppress(TypeError, ValueError):  # of a class that is written in C
+        taken = list(inspect.signature(cls).parameters.values())[key_of(cls) != "gc.victim" :]
+        allowed = [one.name for one in taken if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+        wrong = next((name for name in names if name not in allowed), "")
+        if wrong and all(one.kind is not one.VAR_KEYWORD for one in taken):
+            raise CoflashError(f'{key}.parameters: "{wrong}" was given{hint(wrong, allowed)}{place(None, cls)}')
 
 
 def _code(cls: type) -> str:
@@ -322,16 +328,55 @@ def _executed(what: str, work: Callable[[], Any]) -> Any:
         return work()
     except CoflashError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise CoflashError(f"{what}: {type(error).__name__}: {error}{place(error.__traceback__)}") from error
 
 
+@contextmanager
+def seeded(scenario: Mapping[str, Any], begun: Any = None) -> Iterator[Callable[[], Any]]:
+    """Let the generators of `random` and numpy begin with the seed of a run, if its policies may use them.
+
+    The process has one of each, so that of such runs there is one at a time. Yields what returns their states.
+
+    Args:
+        scenario: The scenario of the run.
+        begun: The states to begin with instead: those at the end of preconditioning.
+    """
+    policies = [(key, scenario[key.partition(".")[0]][key.partition(".")[2]]) for key in KEYS]
+    if not any(policy["name"] == "external" and _may_draw(key, policy) for key, policy in policies):
+        yield lambda: None
+        return
+    import numpy as np  # takes a while
+
+    with _turn, ExitStack() as afterwards:
+        afterwards.callback(random.setstate, random.getstate())
+        afterwards.callback(np.random.set_state, np.random.get_state())
+        random.setstate(begun[0] if begun else random.Random(scenario["seed"]).getstate())  # noqa: S311
+        np.random.set_state(begun[1] if begun else np.random.RandomState(scenario["seed"] % 2**32).get_state())
+        yield lambda: (random.getstate(), np.random.get_state())
+
+
+_turn = threading.RLock()
+"""Held by the run that draws from the generators of the process."""
+
+
+def _may_draw(key: str, policy: Mapping[str, Any]) -> bool:
+    """Whether the file of a policy, or one that it imports, names `random`: that of Python or of numpy."""
+    files = _add_file(find(key, policy["code"], policy.get("digest", ""))[0], {})
+    return not files or any("random" in text for text in files.values())  # a notebook has none
+
+
 def _digest(cls: type) -> str:
-    """Return a digest of the source of a class, and of everything in its module that it refers to."""
-    module = sys.modules.get(cls.__module__)
+    """Return a digest of the source of a class, and of everything of the user's that it refers to."""
     parts: dict[str, str] = {}
     try:
-        _collect(cls, module, parts)
+        for name, known in {cls.__qualname__: cls, **_reached(cls, {})}.items():
+            if isinstance(known, type | FunctionType) and known.__module__ == cls.__module__:
+                parts[known.__qualname__] = inspect.getsource(known)
+            elif isinstance(known, int | float | str | bytes | tuple | frozenset):
+                parts[name] = repr(known)
+            elif getattr(known, "__module__", None) != cls.__module__:
+                _add_file(known, parts)
     except (OSError, TypeError) as error:
         msg = f"{_code(cls)}: its source is not to be found; define it in a file or a notebook"
         raise CoflashError(msg) from error
@@ -339,29 +384,46 @@ def _digest(cls: type) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _collect(value: Any, module: ModuleType | None, parts: dict[str, str]) -> None:
-    name = value.__qualname__
-    if name in parts:
-        return
-    parts[name] = inspect.getsource(value)
-    for other in _named(value):
-        known = vars(module).get(other) if module else None
-        if isinstance(known, type | FunctionType) and known.__module__ == value.__module__:
-            _collect(known, module, parts)
-        elif isinstance(known, int | float | str | bytes | tuple | frozenset):
-            parts[other] = repr(known)
+def _reached(value: Any, found: dict[str, Any]) -> dict[str, Any]:
+    """Add the names in the code of a class or a function, and of what it refers to in its module, with their values."""
+    beside = (*value.__bases__, *_functions(value)) if isinstance(value, type) else ()
+    found |= {f"{one.__module__}:{one.__qualname__}": one for one in beside if one.__module__ != value.__module__}
+    for name in _named(value):
+        if name not in found:
+            known = found[name] = getattr(sys.modules.get(value.__module__), "__dict__", {}).get(name)
+            if isinstance(known, type | FunctionType) and known.__module__ == value.__module__:
+                _reached(known, found)
+    return found
+
+
+def _add_file(value: Any, parts: dict[str, str]) -> dict[str, str]:
+    """Add the file of the user's module that a value is, or that it comes from; and the files of what that imports."""
+    module = getattr(value, "__name__" if isinstance(value, ModuleType) else "__module__", None)
+    if (file := file_of_user(module)) and (name := f"{module}:") not in parts:
+        parts[name] = Path(file).read_text("utf-8", "replace")
+        for known in vars(sys.modules[str(module)]).values():
+            _add_file(known, parts)
+    return parts
 
 
 def _named(value: Any) -> Iterator[str]:
     """Yield the module-level names used by the code of a function, or of a class and its bases."""
     if isinstance(value, type):
         yield from (base.__qualname__ for base in value.__bases__)
-        for member in vars(value).values():
-            inner = inspect.unwrap(getattr(member, "__func__", getattr(member, "fget", member)) or member)
-            if isinstance(inner, type | FunctionType):
-                yield from _named(inner)
+        for inner in _functions(value):
+            yield from _named(inner)
     else:
         yield from _names(value.__code__)
+
+
+def _functions(cls: type) -> Iterator[Any]:
+    """Yield the functions in a class, and the classes."""
+    return (inner for inner in map(_function, vars(cls).values()) if isinstance(inner, type | FunctionType))
+
+
+def _function(member: Any) -> Any:
+    """Return the function of a method, a property, or what a decorator has made of it."""
+    return inspect.unwrap(getattr(member, "__func__", getattr(member, "fget", member)) or member)
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -54,6 +54,8 @@ def show(value: float | None, unit: Unit, beside: float | None = None) -> str:
     match unit:
         case "ns" | "bytes" | "bytes/s" | "J" | "nJ":
             return _scaled(value, unit, beside)
+        case "years" if value < 1:
+            return f"{365 * value:.3g} days"
         case "years":
             return f"{value:.3g} years" if value < 100 else f"{value:,.0f} years"
         case "1/s" if value < 100:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 
-from coflash import _core
+from coflash import _core, external
 from coflash._core import CoflashError
 
 _WHOLE_PAGES = 2**19
@@ -38,7 +38,8 @@ def kept_capacity(whole: _core.Scenario, scale: str) -> tuple[int, str]:
         some = scenario.of_dies(dies)
         requests = ("workload.requests_max", str(_PASSES * dies * some.sizes()[1]))
         runs = [some.set([requests, ("seed", str(seed))]) for seed in range(1, seeds + 1)]
-        results = [json.loads(_core.run(run, None, None, None, (None, None), None).to_json()) for run in runs]
+        with external.seeded(whole.to_dict()):
+            results = [json.loads(_core.run(run, None, None, (None, None), None).to_json()) for run in runs]
         return sum(result["metrics"]["waf_host"] or 0.0 for result in results) / seeds
 
     wanted = programs(whole.scaled(f"1/{-(-whole_pages // _WHOLE_PAGES)}"), 1)

@@ -213,7 +213,7 @@ def toml_value(value: Any) -> str:
             return "{ " + ", ".join(pairs) + " }"
         case list() | tuple():
             return "[" + ", ".join(map(toml_value, value)) + "]"
-    raise TypeError(f"a scenario has no values such as {value!r} ({type(value).__name__})")
+    raise TypeError(f"a scenario has no value {value!r} ({type(value).__name__}); a class needs @coflash.policy")
 
 
 def _as_toml(values: Mapping[str, Any]) -> str:

@@ -42,4 +42,9 @@ def test_an_hour_of_a_student(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
                 shown += 1
                 assert [line for line in block.splitlines() if line not in printed.splitlines()] == [], printed
     assert shown == 7
-    assert any(Path("figures").glob("*.svg"))
+    assert any(Path("own/figures").glob("*.svg"))
+    replayed = re.search(r"`coflash (sweep hour\.toml --trace [^`]*)`", text)
+    assert replayed
+    done = command_line(*replayed[1].replace("examples/", f"{PAGE.parents[1]}/examples/").split())
+    waf = [float(line.split()[1]) for line in done.stdout.splitlines() if line.startswith(("none", "cdm"))]
+    assert waf[1] == pytest.approx(7 / 8 * waf[0], rel=0.01), done.stderr

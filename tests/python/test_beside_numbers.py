@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 from rich.console import Console
 
 import coflash
-from coflash.cli.live_display import OF_A_DEVICE, OF_A_RUN, View
 from coflash.evaluation import _SUITES
 from coflash.measures.measure import HEADLINE, MEASURES, WAF_HOST, WAF_MEDIA, applying
 from coflash.report import Subject
@@ -92,30 +90,6 @@ def test_tables_of_sweeps_have_both_wafs_where_they_differ(size: str, tmp_path: 
     ):
         assert ("by bytes" in printed(table)) is is_shown
     assert (WAF_MEDIA.path in swept.table()) is is_shown
-
-
-def test_live_displays_have_both_wafs_where_they_differ() -> None:
-    label = "write amplification, by bytes"
-    values = {"simulated_ns": 1, "response_mean_ns": 1.0, "response_p99_ns": 1, "waf_host": 2.0}
-    for rows in (OF_A_RUN, OF_A_DEVICE):
-        for by_bytes, is_shown in ((8.0, True), (2.0, False)):
-            view = View(rows)
-            for _ in range(2):
-                view.show(coflash.SoFar({**values, "waf_media": by_bytes}))
-            assert (f"{label} 8.000" in str(view)) is is_shown
-            assert (label in printed(view)) is is_shown
-
-
-def test_a_run_tells_both_wafs_so_far() -> None:
-    seen: list[coflash.SoFar] = []
-
-    def measured(so_far: coflash.SoFar) -> None:
-        seen.append(so_far)
-        time.sleep(0.1)  # longer than the core waits between two reports
-
-    coflash.run(wrote("4KiB").with_(workload__synthetic__requests=20_000), measured=measured)
-    assert seen[-1].waf_host is not None
-    assert seen[-1].waf_media == pytest.approx(4 * seen[-1].waf_host)
 
 
 @pytest.mark.parametrize("suite", [name for name, suite in _SUITES.items() if suite.measure == "waf_host"])

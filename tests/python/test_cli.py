@@ -49,8 +49,12 @@ def test_what_cannot_be_used_is_said_in_a_line_and_exits_2(arguments: tuple[str,
     assert message in line
 
 
-def test_a_run_writes_its_result_and_json_alone_to_standard_output(tmp_path: Path) -> None:
-    done = process("run", "demo", "--trace", TRACE, "--out", str(tmp_path / "run"), "--json", "-")
+def test_a_run_writes_its_result_and_json_alone_to_standard_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = str(Path(TRACE).resolve())
+    monkeypatch.chdir(tmp_path)
+    done = process("run", "demo", "--trace", trace, "--out", str(tmp_path / "run"), "--json", "-")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == Result.load(tmp_path / "run").document
     assert "WAF" in done.stderr
@@ -58,6 +62,12 @@ def test_a_run_writes_its_result_and_json_alone_to_standard_output(tmp_path: Pat
     report = tmp_path / "report.html"
     assert coflash("report", str(tmp_path / "run"), "-o", str(report)).returncode == 0
     assert "waf_host" in report.read_text(encoding="utf-8")
+    for command, made in (
+        (("report", "run"), "run/report.html"),
+        (("report", "run", "--format", "svg"), "run/figures"),
+    ):
+        assert coflash(*command).stdout.startswith(made), "beside the results that it shows"
+        assert (tmp_path / made).exists()
 
 
 def test_quiet_is_quiet(tmp_path: Path) -> None:

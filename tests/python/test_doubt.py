@@ -92,7 +92,7 @@ def test_an_answer_on_the_edge_says_so_first_and_names_a_device_whose_whole_inte
     inside, goal = found.inside.bounded[0], found.goals[0]
     assert len(found.inside.runs) == 2 and found.doubts[0].ends(inside)[1] <= goal.bound
     assert found.inside.spare == "24%", "and no dearer one than is needed"
-    none = replace(found, inside=None).sentences[0]
+    none = replace(found, insides=()).sentences[0]
     assert none.endswith(" No device tried has whole intervals that do.")
     # The errors of a drive count as seeds do.
     off = replace(wide, doubts=[Doubt(scaled=0.1, drive=(-0.99, 0.2), is_unmeasured=True)])
@@ -125,13 +125,15 @@ def test_limits_are_a_list_that_begins_with_what_was_asked_for() -> None:
 
 
 @pytest.mark.parametrize(("is_met", "is_sure", "status"), [(True, True, 0), (True, False, 3), (False, False, 1)])
-def test_a_finding_that_is_not_sure_has_an_exit_status_of_its_own(is_met: bool, is_sure: bool, status: int) -> None:
-    found = SimpleNamespace(
-        is_met=is_met, is_sure=is_sure, problem="", lost=(), stored=list, to_json=lambda: "{}", notes=list
-    )
+def test_a_finding_that_is_not_sure_has_an_exit_status_of_its_own(
+    is_met: bool, is_sure: bool, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = {"problem": "", "lost": (), "stored": list, "to_json": lambda: "{}", "notes": list}
+    found = SimpleNamespace(is_met=is_met, is_sure=is_sure, headline="the answer", **told)
     ended = 0
     try:
         question._ask(lambda: found, {"json": None, "quiet": True})
     except typer.Exit as error:
         ended = error.exit_code
     assert ended == status
+    assert capsys.readouterr().out == "the answer\n", "a quiet command says its answer"

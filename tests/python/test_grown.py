@@ -124,8 +124,8 @@ def test_what_cannot_be_grown_says_why(trace: Path, tmp_path: Path) -> None:
         with pytest.raises(CoflashError, match=message):
             coflash.size(trace, ["waf_host<2", *goal], drive=DRIVE.with_(keys), out=tmp_path)
 
-    refuses("touches 4.55 MiB, and cannot be grown to 1MiB: that is less", "capacity>1MiB")
-    refuses("grown to 20: that is less or no size such as 15.36TB", "capacity>20")
+    refuses("touches 4.55 MiB, and cannot be grown to 1MiB: a size above that", "capacity>1MiB")
+    refuses("grown to 20: a size above that, such as 15.36TB, is allowed", "capacity>20")
     refuses(
         "take [0-9]+ copies of the trace, more than 20,000,000 requests",
         "capacity>9TB",

@@ -18,6 +18,7 @@ from coflash.figures.publication import Point
 from coflash.measures.catalogue import named
 from coflash.measures.measure import MEASURES
 from coflash.measures.metrics import Metrics
+from coflash.quantity import signed
 from coflash.results.differences import difference
 from coflash.results.estimate import estimate, estimate_of, show_estimate
 from coflash.results.notes import together
@@ -94,6 +95,9 @@ def test_the_interval_of_a_percentile_is_never_narrower_than_its_bin() -> None:
     assert estimate_of(mean, runs).half_width == 0
     assert estimate_of(p99, runs).bounds() == pytest.approx((180_000 * (1 - 1 / 1024), 180_000 * (1 + 1 / 1024)))
     assert show_estimate(estimate_of(p99, runs), "ns") == "180 µs ± 0.1\N{NO-BREAK SPACE}%"
+    assert show_estimate(estimate([0.0637, 0.0645, 0.0632]), "share") == "6.4\N{NO-BREAK SPACE}% ± 0.2 points"
+    assert show_estimate(estimate([5.3840, 5.3845, 5.3842]), "ratio") == "5.384 ± 0.01\N{NO-BREAK SPACE}%"
+    assert signed(-0.00794, "share") == "−0.79 points"
     assert estimate_of(p99, runs[:1]).half_width is None
     values = [180_000.0, 181_000.0, 179_000.0]
     spread = [Metrics({"response_ns": {"all": {"p99": value}}}) for value in values]

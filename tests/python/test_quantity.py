@@ -34,7 +34,7 @@ NBSP = "\N{NO-BREAK SPACE}"
         (45.2704, "ratio", "45.27"),
         (181.454, "ratio", "181.5"),
         (12_345.6, "ratio", "12,346"),
-        (0.01072, "years", "0.0107 years"),
+        (0.01072, "years", "3.91 days"),
         (12.34, "years", "12.3 years"),
         (0.123, "share", f"12.3{NBSP}%"),
         (None, "ratio", "–"),

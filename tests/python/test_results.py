@@ -178,6 +178,7 @@ def test_runs_are_chosen_by_their_values(place: Path) -> None:
     assert len(both) == len(coflash.results(place, where=["cache.size=1MiB"])) * 2 == 4
     assert len(coflash.results(place, where=[f"seed={SMALL.to_dict()['seed']}"])) == 5
     for where, message in {
+        "victim=greedy": r"where: victim: no run has this key; did you mean gc\.victim",
         "cache.sice=1MiB": r"where: cache\.sice: no run has this key; did you mean cache\.size\?",
         "cache.size=3MiB": r'where: cache\.size: no run has "3MiB".*allowed: .*1MiB, 2MiB',
         "cache.size=1MiB,3MiB": r'where: cache\.size: no run has "3MiB"',
@@ -187,6 +188,7 @@ def test_runs_are_chosen_by_their_values(place: Path) -> None:
         with pytest.raises(CoflashError, match=message):
             coflash.results(place, where=[where])
     runs = [("", LocalFolder(place), {"scenario": {"cache": {"size": size}}}) for size in ("20%", "1%", "5%")]
+    assert [run[2] for run in matching(runs, ["cache.size=0.05"])[0]] == [runs[2][2]], "5% is 0.05"
     with pytest.raises(CoflashError, match="allowed: 1%, 5%, 20%"):
         matching(runs, ["cache.size=6%"])
 

@@ -12,15 +12,55 @@ import coflash
 from coflash import CoflashError
 from sweeps import SMALL
 
+DRIVE = SMALL.with_({"flash.channels": 2, "flash.chips_per_channel": 1, "flash.pages_per_block": 16})
+
+
+def _trace(file: Path, sectors: int = 8) -> Path:
+    rng = random.Random(1)
+    pages = (rng.randrange(400) if rng.random() < 0.8 else rng.randrange(4096) for _ in range(6000))
+    rows = (
+        f"{at * 1_000_000},{'write' if at % 4 else 'read'},{page * 4096},{512 * sectors}\n"
+        for at, page in enumerate(pages)
+    )
+    file.write_text("ns,op,offset,size\n" + "".join(rows), encoding="utf-8")
+    return file
+
 
 def test_other_schemes_are_tried_where_the_drives_own_spare_space_is_too_little_for_the_trace(tmp_path: Path) -> None:
-    rng, trace = random.Random(1), tmp_path / "hot.csv"
-    pages = (rng.randrange(400) if rng.random() < 0.8 else rng.randrange(4096) for _ in range(6000))
-    rows = (f"{at * 1_000_000},{'write' if at % 4 else 'read'},{page * 4096},4096\n" for at, page in enumerate(pages))
-    trace.write_text("ns,op,offset,size\n" + "".join(rows), encoding="utf-8")
-    drive = SMALL.with_({"flash.channels": 2, "flash.chips_per_channel": 1, "flash.pages_per_block": 16})
-    little = drive.with_({"ftl.spare.share": "0.1%", "flash.exported": "17MiB", "flash.blocks_per_plane": None})
+    little = DRIVE.with_({"ftl.spare.share": "0.1%", "flash.exported": "17MiB", "flash.blocks_per_plane": None})
     with pytest.raises(CoflashError, match="spare"):
         little.check()
-    found = coflash.size(trace, "waf_host<0.9", drive=little, out=tmp_path / "out", seeds=1)
+    found = coflash.size(_trace(tmp_path / "hot.csv"), "waf_host<0.9", drive=little, out=tmp_path / "out", seeds=1)
     assert re.search(r" 21 other schemes or orders of eviction had to do on a cheaper device\.", found.how[2])
+
+
+def test_where_the_largest_spare_share_is_the_best_larger_ones_are_searched_too(tmp_path: Path) -> None:
+    over = {"cache.size": ["0B", "4KiB"], "cooperation": ["none"]}
+    found = coflash.size(_trace(tmp_path / "hot.csv"), "waf_host<1.3", drive=DRIVE, over=over, out=tmp_path, seeds=1)
+    assert found.answer.is_met and 56 < float(found.answer.spare.rstrip("%")) < 120
+    assert "% … 120% of what is exported" in found.tried
+    given = over | {"ftl.spare.share": ["20%", "56%"]}
+    kept = coflash.size(_trace(tmp_path / "hot.csv"), "waf_host<1.3", drive=DRIVE, over=given, out=tmp_path, seeds=1)
+    assert not kept.answer.is_met, "shares that are given are all that is tried"
+
+
+def test_flash_of_many_bits_with_the_times_of_one_has_no_sure_answer_of_time(tmp_path: Path) -> None:
+    trace, over = _trace(tmp_path / "hot.csv", sectors=2), {"cache.size": ["0B"], "ftl.spare.share": ["28%"]}
+    asked = {"over": over, "out": tmp_path, "seeds": 1}
+    qlc = DRIVE.with_({"flash.cell": "qlc"})
+    found = coflash.size(trace, "response.p99<1s", drive=qlc, **asked)
+    assert found.answer.is_met and not found.is_sure
+    assert found.headline.endswith(": no sure answer.")
+    assert "The flash is QLC, but its times are the defaults (timing.page_read=25us, " in found.sentences[0]
+    assert any("its times are the defaults" in note for note in found.notes())
+    timed = coflash.size(trace, "response.p99<1s", drive=qlc.with_({"timing.page_program": "900us"}), **asked)
+    assert not any("its times are the defaults" in note for note in (*timed.notes(), *timed.sentences))
+    worn = coflash.size(trace, ["waf_host<9", "margin>20%", "dwpd>0.001"], drive=qlc, **asked)
+    assert "its times are the defaults" not in worn.sentences[0], "wear does not depend on times"
+    assert worn.goals[1].text == "endurance.drive_writes_per_day>0.001 (with the margin >0.0012)"
+    # Requests of 1 KiB program a page each: four times as many bytes.
+    pages, shown = (
+        worn.answer.bounded[0].mean or 0.0,
+        re.search(r"by the bytes of the host it is ([\d.]+)", worn.sentences[0]),
+    )
+    assert shown and float(shown[1]) == pytest.approx(4 * pages, rel=0.01)

@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import signal
 import threading
 from collections.abc import Sequence
@@ -474,8 +475,10 @@ def test_a_metric_is_called_by_its_path_or_by_less() -> None:
         assert metric(name) == name
     assert metric("response.p99") == "response_ns.all.p99"
     assert metric("response.read.p99") == "response_ns.read.p99"
-    with pytest.raises(CoflashError, match=r'did you mean "response\.p99"'):
-        metric("respones.p99")
+    assert metric("lifetime") == metric("years") == "endurance.life_years"
+    for wrong, near in {"respones.p99": "response.p99", "hit_rate": "cache.hit_ratio", "waff": "waf_host"}.items():
+        with pytest.raises(CoflashError, match=rf'did you mean "{re.escape(near)}"'):
+            metric(wrong)
     with pytest.raises(CoflashError, match=r"\"hybrid\.disk_utilisation\"\? \(allowed: hybrid\.\w+(, hybrid\.\w+)+\)$"):
         metric("hybrid.utilisation")
     with pytest.raises(CoflashError, match=r"\(allowed: requests, .*simulated, .*, hybrid\.…, .*\)$"):

@@ -178,7 +178,7 @@ pub(crate) fn device_twin(
     session: PathBuf,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<PyRunResult> {
-    let mut observer = PythonObserver::new(progress, None);
+    let mut observer = PythonObserver::new(progress);
     let twin = py.detach(|| coflash_device::twin_of(&SessionFolder::new(&session), &mut observer));
     twin.map(PyRunResult).map_err(|error| match error {
         TwinError::Run(error) => ended(py, error, observer),

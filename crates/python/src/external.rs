@@ -14,9 +14,9 @@ use numpy::ndarray::ArrayView1;
 use numpy::npyffi::{_PyArray_GET_ITEM_DATA, NPY_ARRAY_WRITEABLE};
 use numpy::{Element, PyArray1, PyUntypedArrayMethods};
 use pyo3::call::PyCallArgs;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PySystemExit};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTraceback};
+use pyo3::types::{PyBool, PyDict, PyTraceback};
 use std::cell::{Cell, RefCell};
 use std::fmt::Display;
 use std::sync::Arc;
@@ -95,11 +95,11 @@ struct Code {
 impl Code {
     fn find<F: ?Sized>(py: Python<'_>, key: &str, config: &mut ExternalConfig<F>) -> PyResult<Self> {
         let find = py.import("coflash.external")?.getattr("find")?;
-        let found = find.call1((key, &config.code, &config.digest))?;
+        let parameters = crate::object(py, &config.parameters)?;
+        let found = find.call1((key, &config.code, &config.digest, &parameters))?;
         let (class, digest): (Py<PyAny>, String) = found.extract()?;
         config.digest = digest;
-        let parameters = crate::object(py, &config.parameters)?.unbind();
-        Ok(Self { name: format!("{key}: {}", config.code).into(), class, parameters })
+        Ok(Self { name: format!("{key}: {}", config.code).into(), class, parameters: parameters.unbind() })
     }
 
     fn instance(&self, arguments: impl for<'py> PyCallArgs<'py>, hooks: &[&'static str]) -> Instance {
@@ -160,7 +160,10 @@ impl Instance {
         arguments: impl for<'py> PyCallArgs<'py>,
         allowed: impl Display,
     ) -> Option<u32> {
-        self.call(name, arguments, |answer| answer.extract().map_err(|_| unusable(answer, allowed)))
+        self.call(name, arguments, |answer| {
+            let whole = answer.extract().ok().filter(|_| !answer.is_instance_of::<PyBool>());
+            whole.ok_or_else(|| unusable(answer, allowed))
+        })
     }
 
     /// A hook returned an unusable value.
@@ -196,15 +199,16 @@ fn fail(failure: PyErr) {
     FAILURE.with_borrow_mut(|first| _ = first.get_or_insert(failure));
 }
 
-/// The exception of a hook as one that names it, unless it is such as Control-C.
+/// The exception of a hook, also of `sys.exit`, as one that names it, unless it is such as Control-C.
 #[cold]
 fn described(name: &str, hook: &str, method: Option<&Py<PyAny>>, raised: PyErr) -> PyErr {
     Python::attach(|py| {
-        if !raised.is_instance_of::<PyException>(py) {
+        if !raised.is_instance_of::<PyException>(py) && !raised.is_instance_of::<PySystemExit>(py) {
             return raised;
         }
         let place = place(py, raised.traceback(py), method);
-        let failure = refused(format!("{name}.{hook} raised {raised}{place}"));
+        let rule = if hook == "remove" { "; evict only names a page, remove follows" } else { "" };
+        let failure = refused(format!("{name}.{hook} raised {raised}{rule}{place}"));
         failure.set_cause(py, Some(raised));
         failure
     })
@@ -214,9 +218,7 @@ fn described(name: &str, hook: &str, method: Option<&Py<PyAny>>, raised: PyErr) 
 #[cold]
 fn unusable(answer: &Bound<'_, PyAny>, allowed: impl Display) -> String {
     let short = || answer.py().import("reprlib")?.call_method1("repr", (answer,))?.extract::<String>();
-    let is_float = answer.extract::<f64>().is_ok() && !answer.hasattr("__index__").unwrap_or(true);
-    let (whole, is) = if is_float { ("a whole number is allowed, ", "") } else { ("", " is allowed") };
-    format!("{} was returned; {whole}{allowed}{is}", short().unwrap_or_default())
+    format!("{} was returned; {allowed} is allowed, a whole number", short().unwrap_or_default())
 }
 
 /// Where a hook raised an exception, or is defined.

@@ -345,13 +345,12 @@ fn run(
     py: Python<'_>,
     scenario: &Scenario,
     progress: Option<Py<PyAny>>,
-    measured: Option<Py<PyAny>>,
     warm: Option<&Warm>,
     records: (Option<PathBuf>, Option<PathBuf>),
     checkpoint: Option<KeptCheckpoint>,
 ) -> PyResult<PyRunResult> {
     let scenario = external::bound(py, &scenario.0)?;
-    let mut observer = PythonObserver::new(progress, measured);
+    let mut observer = PythonObserver::new(progress);
     let checkpoints = checkpoint.map(|(file, replaces_another, seconds, told)| {
         observer.checkpoints_every(seconds, told);
         Checkpoints { file, replaces_another }
@@ -413,7 +412,7 @@ fn observed<T: Send>(
     progress: Option<Py<PyAny>>,
     work: impl FnOnce(&mut PythonObserver) -> Result<T, RunError> + Send,
 ) -> PyResult<T> {
-    let mut observer = PythonObserver::new(progress, None);
+    let mut observer = PythonObserver::new(progress);
     external::take_failure();
     let done = py.detach(|| work(&mut observer));
     settled(py, done, observer)

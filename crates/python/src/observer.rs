@@ -1,7 +1,7 @@
 //! Reports to a Python callback, and cancellation by Ctrl-C.
 
-use crate::{external, object};
-use coflash_sim::{Cancelled, CheckpointEvent, Observer, Phase, SoFar};
+use crate::external;
+use coflash_sim::{Cancelled, CheckpointEvent, Observer, Phase};
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,6 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// An observer that acquires the interpreter ten or twenty times a second.
 pub(crate) struct PythonObserver {
     callback: Option<Py<PyAny>>,
-    measured: Option<Py<PyAny>>,
     phase: Option<Phase>,
     last: Instant,
     raised: Option<PyErr>,
@@ -27,8 +26,8 @@ struct DueCheckpoints {
 
 impl PythonObserver {
     #[allow(clippy::disallowed_methods, reason = "wall time decides only when to report")]
-    pub(crate) fn new(callback: Option<Py<PyAny>>, measured: Option<Py<PyAny>>) -> Self {
-        Self { callback, measured, phase: None, last: Instant::now(), raised: None, checkpoints: None }
+    pub(crate) fn new(callback: Option<Py<PyAny>>) -> Self {
+        Self { callback, phase: None, last: Instant::now(), raised: None, checkpoints: None }
     }
 
     /// Ask for a checkpoint at this interval, in seconds; never for 0. `told` is called with what becomes of it.
@@ -41,33 +40,6 @@ impl PythonObserver {
     /// The exception that cancelled the run.
     pub(crate) fn raised(self) -> Option<PyErr> {
         self.raised
-    }
-
-    /// Report a phase, and what is measured so far, if a report is due.
-    fn report(
-        &mut self,
-        phase: Phase,
-        fraction: Option<f64>,
-        requests: u64,
-        so_far: Option<&dyn Fn() -> SoFar>,
-    ) -> Result<(), Cancelled> {
-        if external::has_failed() {
-            return Err(Cancelled);
-        }
-        if !self.is_due(phase) {
-            return Ok(());
-        }
-        let done = Python::attach(|py| {
-            py.check_signals()?;
-            if let Some(callback) = &self.callback {
-                callback.call1(py, (name_of(phase), fraction, requests))?;
-            }
-            if let (Some(measured), Some(so_far)) = (&self.measured, so_far) {
-                measured.call1(py, (object(py, &so_far())?,))?;
-            }
-            Ok(())
-        });
-        self.unless_raised(done)
     }
 
     /// Whether a report is due.
@@ -100,16 +72,20 @@ fn name_of(phase: Phase) -> &'static str {
 
 impl Observer for PythonObserver {
     fn progress(&mut self, phase: Phase, fraction: Option<f64>, requests: u64) -> Result<(), Cancelled> {
-        self.report(phase, fraction, requests, None)
-    }
-
-    fn replaying(
-        &mut self,
-        fraction: Option<f64>,
-        requests: u64,
-        so_far: &dyn Fn() -> SoFar,
-    ) -> Result<(), Cancelled> {
-        self.report(Phase::Replay, fraction, requests, Some(so_far))
+        if external::has_failed() {
+            return Err(Cancelled);
+        }
+        if !self.is_due(phase) {
+            return Ok(());
+        }
+        let done = Python::attach(|py| {
+            py.check_signals()?;
+            if let Some(callback) = &self.callback {
+                callback.call1(py, (name_of(phase), fraction, requests))?;
+            }
+            Ok(())
+        });
+        self.unless_raised(done)
     }
 
     #[allow(clippy::disallowed_methods, reason = "wall time decides only when to keep a checkpoint")]

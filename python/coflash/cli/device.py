@@ -20,10 +20,9 @@ import typer
 from coflash import device
 from coflash._core import CoflashError
 from coflash.cli.console import errors, notes, output, say, scenario_with, show_table
-from coflash.cli.live_display import OF_A_DEVICE, Tiles, View
+from coflash.cli.live_display import Tiles
 from coflash.cli.options import Group
 from coflash.quantity import show
-from coflash.runs.progress import shown
 from coflash.text_table import TextTable
 
 app = Group(no_args_is_help=True)
@@ -43,7 +42,6 @@ def serve(
     side: str = "device",
     seed: int = 0,
     dashboard: bool = False,
-    live: bool = False,
 ) -> None:
     """Serve a device as a network block device until Control-C. Do not keep data on it: it is for experiments.
 
@@ -58,7 +56,6 @@ def serve(
         emulate: `--emulate` Delay each answer until the simulated device would give it.
         cut_after: `--cut-after writes=N|flush=N` Cut the power once, in or after this request.
         dashboard: `--dashboard` Show its flash at work on a page, for a browser on this machine.
-        live: `--live` Show the current measures on this terminal.
     """
     chosen = None if scenario is None else scenario_with(scenario, assignments)
     is_path = listen is not None and ("/" in listen or ":" not in listen)
@@ -76,19 +73,14 @@ def serve(
         say(served.address)
         if page:
             say(page.address)
-        view = View(OF_A_DEVICE) if live else None
-        follow = open_.enter_context(shown(served.folder.name, errors(), view)) if view else None
         shown_at, tiles = 0.0, Tiles()
         while not stop.wait(_SECONDS_BETWEEN_LOOKS):
             notes(news := served.look())
             values = None
-            if (page or view) and time.monotonic() - shown_at >= 1:
+            if page and time.monotonic() - shown_at >= 1:
                 shown_at, values = time.monotonic(), served.measured()
             if page:
                 page.tell(served.recorded(), served.clients, news, tiles.take(values) if values else ())
-            if view and follow and values:
-                view.show(values)
-                follow("serving", None, int(values.get("requests", 0)))
         notes(served.look())
     for session in served.sessions:
         say(f"result: {session / 'result'}", errors())

@@ -40,7 +40,9 @@ def report(
     options = {"--measure": metrics, "--over": over, "--by": by}
     if format == "html":
         check_effect(options, "on a page, which draws any measure over any key; --format pdf, svg or png makes figures")
-        check_page(file := output or results[0] / "report.html")
+        file = output or results[0] / "report.html"
+        if output or results[0].is_dir():  # what is no folder is told as that
+            check_page(file)
     elif output and output.suffix.lower() in {".html", ".pdf", ".svg", ".png"}:
         raise CoflashError(f"--out: {output} was given; with --format {format} a folder is allowed, such as figures")
     subject = Subject.read(results, where or ())

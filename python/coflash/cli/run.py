@@ -52,7 +52,6 @@ def run(
     decisions: Path | None = None,
     quiet: bool = False,
     output_format: Form = "coflash",
-    live: bool = False,
     minutes: float | None = None,
 ) -> None:
     """Simulate a scenario and show its measures.
@@ -64,7 +63,6 @@ def run(
         decisions: `--decisions FILE` Write each decision of GC, with its candidates, to this Parquet file.
         output_format: `--output-format` The form of --json: coflash's, fio's, or that of nvme fdp stats; all but the
             first go to - by default.
-        live: `--live` Show the measures during the run.
         minutes: `--checkpoint MINUTES 0..1000000` Keep what the run has become every 10 minutes, or at this interval,
             and on Control-C, in a hidden file beside a local --out; the same command goes on from there. 0: never.
     """
@@ -106,12 +104,10 @@ def run(
         if quiet:
             result = simulated()
         else:
-            from coflash.cli.live_display import OF_A_RUN, View
             from coflash.runs.progress import shown
 
-            view = View(OF_A_RUN) if live else None
-            with shown(chosen.name, errors(), view) as follow, _said(first, follow) as report:
-                result = simulated(progress=report, measured=view.show if view else None)
+            with shown(chosen.name, errors()) as follow, _said(first, follow) as report:
+                result = simulated(progress=report)
     try:
         if out is not None:
             result.save(out, force=force)

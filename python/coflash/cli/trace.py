@@ -134,7 +134,7 @@ def head(trace: list[str], requests: int = 10, read: list[str] | None = None) ->
 
 @app.command()
 def convert(trace: list[str], out: str, read: list[str] | None = None) -> None:
-    """Write a trace in another format; Parquet is the quickest to read."""
+    """Write a trace in another format, as one device from time 0; Parquet is the quickest to read."""
     write_shown(lambda report: traces.convert(trace, out, options=trace_options(read), progress=report))
 
 

@@ -37,19 +37,22 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
         word, *others = extra[1].split()
         options = ["--set"] if "=" in word else ["--trace", "--in"]
         known = {one for of in (error.ctx.command.params if error.ctx else ()) for one in of.opts}
-        if (axes := error.ctx and error.ctx.params.get("vary")) and "=" not in word and not Path(word).exists():
-            values = f"values are separated by commas: --vary {','.join([axes[-1], word, *others])}"
-            text += f"; {'a value with blanks is in single quotes' if '{' in axes[-1] else values}"
+        axes, given = error.ctx and error.ctx.params.get("vary"), str(error.ctx and error.ctx.params)
+        # Of a table without quotes a shell makes KEY={ and words, or KEY=name=… and KEY=code=….
+        if given.count("{") > given.count("}") or re.match(r"[\w.]+=\w+=", word):
+            text += "; a table is in single quotes, such as 'gc.victim={ name = \"d-choices\", d = 8 }'"
+        elif axes and "=" not in word and not Path(word).exists():
+            text += f"; values are separated by commas: --vary {','.join([axes[-1], word, *others])}"
         else:
             text += next((f"; did you mean {one} {word}?" for one in options if one in known), "")
     given, is_one_of, choices = text.partition(" is not one of ")
     if is_one_of and (near := difflib.get_close_matches(given.split("'")[-2], re.findall("'([^']*)'", choices), 1)):
         text += f"; did you mean '{near[0]}'?"
     unknown = re.match(r"no such command '([^']+)'", text)
-    if unknown and "did you mean" not in text:  # to list the commands of groups imports them
+    if unknown:
         meant = renamed.get(f"{error.ctx.command_path} {unknown[1]}")
         elsewhere = [meant] if meant else [path for path in commands() if path.rpartition(" ")[2] == unknown[1]]
-        text += f"; did you mean {' or '.join(elsewhere)}?" if elsewhere else ""
+        text = f"{text.partition(';')[0]}; did you mean {' or '.join(elsewhere)}?" if elsewhere else text
     help_of = error.ctx.command_path if error.ctx else "coflash"
     return f"{text} ({help_of} --help says what is allowed)"
 

@@ -91,15 +91,3 @@ def paths_of_numbers(record: type[Record]) -> tuple[str, ...]:
         elif {int, float}.intersection(get_args(kind) if isinstance(kind, UnionType) else (kind,)):
             found.append(name)
     return tuple(found)
-
-
-class SoFar(Record):
-    """The measures of a current run so far, in the replay alone."""
-
-    simulated_ns: int
-    host_writes_pages: int
-    programs_pages: int
-    waf_host: float | None
-    waf_media: float | None
-    response_mean_ns: float | None
-    response_p99_ns: int | None

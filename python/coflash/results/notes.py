@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from coflash.quantity import counted, some
+from coflash.scenario import Scenario
 
 _COLUMNS = "read with columns="
 _PARTICULAR = re.compile(rf"(?<={_COLUMNS}).*|\d[\d,.]*\d|\d")
@@ -33,6 +35,24 @@ def checks(document: Mapping[str, Any]) -> tuple[str, ...]:
     if passes < 1 and not scenario["precondition"].get("until_steady"):
         return (f"The host wrote {passes:.0%} of what the device holds: its state before the run decides as much.",)
     return ()
+
+
+def times_of_cell(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Say where flash with several bits per cell has the default times, which are those of one bit."""
+    cell, given = document["scenario"].get("flash", {}).get("cell", "slc"), document["scenario"].get("timing", {})
+    if cell == "slc" or any(given.get(key) != default for key, default in _default_times().items()):
+        return ()
+    times = ", ".join(f"timing.{key}={given[key]}" for key in ("page_read", "page_program", "block_erase"))
+    return (
+        f"The flash is {cell.upper()}, but its times are the defaults ({times}), which are SLC's: response times are "
+        f"far too short; its own times must be set, or a scenario with them taken, such as qlc or tlc-enterprise.",
+    )
+
+
+@cache
+def _default_times() -> dict[str, Any]:
+    timing = Scenario.from_dict({}).to_dict()["timing"]
+    return {key: timing[key] for key in ("page_read", "page_reads", "page_program", "page_programs", "block_erase")}
 
 
 def together(runs: Iterable[tuple[str, Sequence[str]]], of: str = "run") -> list[str]:

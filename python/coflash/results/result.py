@@ -20,7 +20,7 @@ from coflash.measures.metrics import Metrics
 from coflash.quantity import counted
 from coflash.results.histogram import KINDS, Histogram, Kind, stacked, unstacked
 from coflash.results.identity import Identity, check_replaces
-from coflash.results.notes import checks
+from coflash.results.notes import checks, times_of_cell
 from coflash.scenario import Scenario
 from coflash.table import Table
 
@@ -325,4 +325,4 @@ def replays(document: Mapping[str, Any]) -> bool:
 
 def notes_of(document: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the notes of a result from its document."""
-    return (*document["workload"]["remarks"], *document.get("notes", ()), *checks(document))
+    return (*document["workload"]["remarks"], *document.get("notes", ()), *checks(document), *times_of_cell(document))

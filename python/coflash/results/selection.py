@@ -123,7 +123,8 @@ def called(name: str, paths: Iterable[str]) -> str | None:
 
 
 def _nearest(name: str, paths: Iterable[str]) -> str:
-    found = difflib.get_close_matches(name, sorted(paths), 1)
+    ends = [path for path in sorted(paths) if path.endswith(f".{name}")]
+    found = ends or difflib.get_close_matches(name, sorted(paths), 1)
     return f"; did you mean {found[0]}?" if found else ""
 
 
@@ -131,4 +132,5 @@ def _is_same(value: Any, text: str) -> bool:
     ours, theirs = number_in(value), number_in(text)
     if ours is None or theirs is None:
         return text_of(value) == text
-    return ours[1] == theirs[1] and math.isclose(ours[0], theirs[0], rel_tol=1e-9)
+    is_share = {ours[1], theirs[1]} == {"share", ""}  # 0.9 is 90%
+    return (is_share or ours[1] == theirs[1]) and math.isclose(ours[0], theirs[0], rel_tol=1e-9)

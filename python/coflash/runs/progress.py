@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
@@ -21,31 +21,19 @@ Report = Callable[[str, float | None, int], None]
 
 
 @contextmanager
-def shown(label: str, console: Console | None = None, below: Any = None) -> Iterator[Report]:
+def shown(label: str, console: Console | None = None) -> Iterator[Report]:
     """Show the progress of a run; yields the callback for the core. A line at the end gives the duration.
 
     Args:
         label: The name of the run.
         console: The console; the standard error stream if None.
-        below: What stands below the bar, and at the end stays there; or, as text, at the end of each line.
     """
     console, start = console or errors(), time.monotonic()
     columns = TextColumn("{task.description}", markup=False), BarColumn(bar_width=16), _Requests()
     left = TimeRemainingColumn(compact=True)
-    with _Bars(*columns, left, console=console, transient=below is None, disable=not console.is_terminal) as bars:
-        bars.below = [] if below is None else [below]
-        yield _bar(bars, label) if console.is_terminal else _lines(console, label, below)
+    with Progress(*columns, left, console=console, transient=True, disable=not console.is_terminal) as bars:
+        yield _bar(bars, label) if console.is_terminal else _lines(console, label)
     console.print(Text(f"{label} · {time.monotonic() - start:.1f} s", style="dim"))
-
-
-class _Bars(Progress):
-    """Bars, and what stands below them."""
-
-    below: Iterable[RenderableType] = ()
-
-    def get_renderables(self) -> Iterable[RenderableType]:
-        yield from super().get_renderables()
-        yield from self.below
 
 
 def _bar(bars: Progress, label: str) -> Report:
@@ -64,7 +52,7 @@ def _bar(bars: Progress, label: str) -> Report:
     return report
 
 
-def _lines(console: Console, label: str, below: Any) -> Report:
+def _lines(console: Console, label: str) -> Report:
     due = time.monotonic() + _SECONDS_BETWEEN_LINES
 
     def report(phase: str, fraction: float | None, requests: int) -> None:
@@ -72,8 +60,7 @@ def _lines(console: Console, label: str, below: Any) -> Report:
         if time.monotonic() >= due:
             due = time.monotonic() + _SECONDS_BETWEEN_LINES
             done = "" if fraction is None else f" {fraction:.0%}"
-            parts = (label, f"{phase}{done}", f"{requests:,} {_unit(phase)}", str(below or ""))
-            console.print(Text(" · ".join(filter(None, parts))), soft_wrap=True)
+            console.print(Text(f"{label} · {phase}{done} · {requests:,} {_unit(phase)}"), soft_wrap=True)
 
     return report
 

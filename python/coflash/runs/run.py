@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from coflash import _core
+from coflash import _core, external
 from coflash._core import CoflashError
 from coflash.files.atomic_write import check_apart, check_file
 from coflash.files.digest import awaited
 from coflash.files.kept import fetched
 from coflash.files.kinds import RECORD
-from coflash.measures.record import Record, SoFar
+from coflash.measures.record import Record
 from coflash.results.identity import reading
 from coflash.results.result import Result
 from coflash.runs.checkpoint import Checkpoint
@@ -29,7 +29,6 @@ def run(
     scenario: ScenarioLike,
     trace: Paths = (),
     progress: Progress | bool = False,
-    measured: Callable[[SoFar], None] | None = None,
     warm: Warm | str | os.PathLike[str] | None = None,
     *,
     operations: str | os.PathLike[str] | None = None,
@@ -45,8 +44,6 @@ def run(
             placement hints; several are parts of one.
         progress: True shows a progress bar on the standard error stream; a function is called about ten times a second
             with the phase, its finished share (0 to 1, or None if unknown) and the number of requests so far.
-        measured: Called as often during the replay, with the measures so far: write amplification, response times,
-            simulated time.
         warm: A warm device, or the file of one, to start from instead of preconditioning; the result is the same.
         operations: A Parquet file to write, with a row for each flash operation; `docs/records.md` lists its columns.
         decisions: A Parquet file to write, with a row for each candidate of each GC decision.
@@ -66,7 +63,7 @@ def run(
         raise CoflashError(f"checkpoint: {kept.file}: there is no folder {kept.file.parent}")
     if kept and (operations or decisions):
         raise CoflashError("checkpoint: has no effect beside operations or decisions, whose files are written at once")
-    result = simulate(scenario, trace, progress, measured, warm, (operations, decisions), kept)
+    result = simulate(scenario, trace, progress, warm, (operations, decisions), kept)
     if kept:
         kept.remove()
     return result
@@ -82,7 +79,6 @@ def simulate(
     scenario: ScenarioLike,
     trace: Paths = (),
     progress: Progress | bool = False,
-    measured: Callable[[SoFar], None] | None = None,
     warm: Warm | str | os.PathLike[str] | None = None,
     records: Sequence[str | os.PathLike[str] | None] = (None, None),
     checkpoint: Checkpoint | None = None,
@@ -99,15 +95,15 @@ def simulate(
             check_file(Path(record), RECORD, read.local)
     if warm is not None and not isinstance(warm, Warm):
         warm = Warm.load(warm)
-    tell = None if measured is None else lambda fields: measured(SoFar(fields))
     with ExitStack() as stack:
         scenario = read.by(scenario)
+        stack.enter_context(external.seeded(scenario.to_dict(), warm and warm._generators))
         if progress is True:
             from coflash.runs.progress import shown  # needs rich
 
             progress = stack.enter_context(shown(scenario.name))
         kept = None if (to := checkpoint) is None else (to.file, to.replaces_another, to.seconds, to.tell)
-        given = scenario, progress or None, tell, warm, (records[0], records[1]), kept
+        given = scenario, progress or None, warm, (records[0], records[1]), kept
         core = awaited(read.local, lambda: _core.run(*given))
     return credited(Result.from_core(core), read.local, read.sources)
 

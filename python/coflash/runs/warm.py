@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
-from coflash import _core
+from coflash import _core, external
 from coflash.files.atomic_write import check_file
 from coflash.files.kinds import WARM
 from coflash.scenario import Scenario, ScenarioLike
@@ -23,7 +24,8 @@ class Warm(_core.Warm):
     a warm device.
     """
 
-    __slots__ = ()
+    _generators: Any = None
+    """The states of `random` and numpy's generator at the end, if a policy of the user's may use them."""
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Warm:
@@ -66,13 +68,14 @@ def warm(
     scenario = Scenario.of(scenario)
     if path is not None:
         check_file(Path(path), WARM)
-    if progress is True:
-        from coflash.runs.progress import shown  # needs rich
+    with ExitStack() as stack:
+        states = stack.enter_context(external.seeded(scenario.to_dict()))
+        if progress is True:
+            from coflash.runs.progress import shown  # needs rich
 
-        with shown(scenario.name) as report:
-            device = Warm(_core.warm(scenario, report))
-    else:
+            progress = stack.enter_context(shown(scenario.name))
         device = Warm(_core.warm(scenario, progress or None))
+        device._generators = states()
     if path is not None:
         device.save(path)
     return device

@@ -15,7 +15,7 @@ from coflash._core import CoflashError
 from coflash.measures.catalogue import metric_names, named, short
 from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
-from coflash.quantity import Unit, number_in, parsed, worths
+from coflash.quantity import Unit, number_in, parsed, show, worths
 from coflash.scenario import Scenario, flat
 from coflash.sweep.design import Assignment
 from coflash.sweep.memory import flash_bytes
@@ -234,4 +234,8 @@ def condition(text: str, cost: str | None = None, margin: float = 0.0) -> Condit
         raise CoflashError(f"bound {text!r}: a finite number is allowed, such as {called}{sign[0]}2.5")
     bound = value[0] * (1 + margin * (measure.path in _WRITTEN))
     way = 1 if "<" in sign else -1
-    return Condition(f"{called}{sign[0]}{given}", way, bound, of.value, measure, of.is_known_before)
+    if way > 0 and bound <= 0 and not of.is_known_before:
+        raise CoflashError(f"bound {text!r}: {called} is never below 0; a greater bound is allowed")
+    shown = show(bound, "bytes") if measure.unit == "bytes" else f"{bound:.4g}"
+    raised = f" (with the margin {sign[0]}{shown})" if bound != value[0] else ""
+    return Condition(f"{called}{sign[0]}{given}{raised}", way, bound, of.value, measure, of.is_known_before)

@@ -65,7 +65,9 @@ class Grown:
         copies = math.ceil(dies * die * BLOCKS_MIN / touched_bytes)
         room, (whole, unit) = math.ceil(touched_bytes * copies * more), parsed(capacity) or (0.0, "")
         times = whole * (1 + margin) / about.page_bytes / room
-        if unit != "bytes" or times < 1 or copies * about.requests > _REQUESTS_MAX:
+        if unit != "bytes" or whole < touched_bytes:
+            raise CoflashError(say("no capacity", touched=touched, capacity=capacity))
+        if times < 1 or copies * about.requests > _REQUESTS_MAX:
             raise CoflashError(say("not grown", touched=touched, capacity=capacity, copies=copies, most=_REQUESTS_MAX))
         said = say("copies", copies=copies) if copies > 1 else ""
         some = say("some dies", dies=counted(dies, "die"), of=whole_drive) if dies < whole_drive else say("all dies")

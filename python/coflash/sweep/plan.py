@@ -267,7 +267,7 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
                 file = store_at(job.place).checkpoint(job.key)
                 checkpoint = Checkpoint(file, told.append, replaces_another=True)
             warm = lent.warm if lent else None
-            result = simulate(whole, () if key else local, progress or False, None, warm, checkpoint=checkpoint)
+            result = simulate(whole, () if key else local, progress or False, warm, checkpoint=checkpoint)
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise

@@ -40,6 +40,8 @@ from coflash.trace import Paths, info
 DEVICE, _A_DRIVE = "demo", "15.36TB"
 SPARES, _COLUMNS = range(7, 57), 7
 """The spare shares, in percent, and as many of them that are looked into in any case; others lie between."""
+_WIDER = (*SPARES, *range(58, 121, 2))
+"""Those that are searched where the largest of them is the best."""
 _FINE = 100
 """The pages from which a step of the cache is more than a page: a percent."""
 _WITHOUT = "more spare space with the cache gone"
@@ -109,8 +111,10 @@ def size(
     texts, more = apart(texts, MARGIN)
     margin = float(more or 0) / 100
     bounds = tuple(condition(text, cost, margin) for text in texts)
-    if not bounds or not number(f"cost {cost}").is_known_before:
-        raise CoflashError(f"size: a goal is needed (of a measure: waf_host<2.5), and a cost of keys alone: {PRICES}")
+    if not bounds:
+        raise CoflashError("size: a goal that bounds a measure is needed: waf_host<2.5")
+    if not number(f"cost {cost}").is_known_before:
+        raise CoflashError(f"size: cost {cost}: a sum of keys alone is allowed, such as {PRICES}")
     if capacity and (short := next((one.text for one in bounds if one.measure in _OF_A_PART), "")):
         raise CoflashError(say("of a part", goal=short))
     store = folder_for(out)
@@ -196,16 +200,9 @@ class _Sizer:
         self.axes = [axis for axis in axes if axis.key not in (self.cache, SPARE)]
         self.rests = assignments(self.axes)
 
-        def flash(spare: str) -> str | int:
-            point = self._point(self.sizes[-1], ((SPARE, spare), *self.rests[0]))
-            return point.refused or flash_bytes(point.jobs[0].scenario)
-
-        spares = self._ordered(SPARE, given.get(SPARE) or [f"{share}%" for share in SPARES])
-        # Spare space comes in whole blocks: others of the same size are the same device. A part of a drive has as many
-        # as the largest of these shares takes.
-        same = {flash(one): one for one in (spares if grown.how else reversed(spares))}
-        self.spares = sorted(same.values(), key=spares.index)
-        self.columns = sorted({(len(self.spares) - 1) * at // (_COLUMNS - 1) for at in range(_COLUMNS)})
+        self.can_widen = SPARE not in given and self.cache == _CACHE
+        self._spare(given.get(SPARE) or [f"{share}%" for share in SPARES])
+        self.most_spare = self.spares[-1]
 
     @property
     def base(self) -> Scenario:
@@ -213,6 +210,20 @@ class _Sizer:
 
     def _change(self, keys: Mapping[str, Any]) -> None:
         self.question = replace(self.question, scenario=self.base.with_(keys))
+
+    def _spare(self, shares: Sequence[Any]) -> None:
+        """Take the shares of spare space that are searched."""
+
+        def flash(spare: str) -> str | int:
+            point = self._point(self.sizes[-1], ((SPARE, spare), *self.rests[0]))
+            return point.refused or flash_bytes(point.jobs[0].scenario)
+
+        spares = self._ordered(SPARE, shares)
+        # Spare space comes in whole blocks: others of the same size are the same device. A part of a drive has as many
+        # as the largest of these shares takes.
+        same = {flash(one): one for one in (spares if self.grown.how else reversed(spares))}
+        self.spares = sorted(same.values(), key=spares.index)
+        self.columns = sorted({(len(self.spares) - 1) * at // (_COLUMNS - 1) for at in range(_COLUMNS)})
 
     def _point(self, cache: str, rest: Assignment = (), seeds: int = 1) -> Point:
         """Return a device; without a cache it has no order of eviction."""
@@ -223,7 +234,7 @@ class _Sizer:
         self._check_size()
         self.others = [] if self.axes else self._other_choices()
         self.question.pace.runs = _PAIRS + len(self.others) + _RUNS_OF_SEED * self.seeds
-        how = (*how, _read(self.grown), self._in_time(), self._searched())
+        how = (*how, _read(self.grown), self._in_time(), self._widely_searched())
         spares = _ends(self.spares[self.refused :])
         is_of_exported = self.base.to_dict()["ftl"]["spare"]["definition"] == "over_provisioning"
         of = say("of exported") if is_of_exported else ""
@@ -240,13 +251,13 @@ class _Sizer:
         }
         ends = ("less", "more")[bool(self.refused) :]
         later = self._later(best)
-        changes = ([one.mean or 0.0 for one in each.bounded] for each in later or (best, best))
-        each = zip(self.goals, *changes, strict=True)
-        doubts = [Doubt.of(self.base, *of, is_part=self.grown.times > 1) for of in each]
-        known = (later, doubts, self._inside(best, doubts), steps, ends, variants, explained, self.prices)
+        doubts = self._doubts(best, later)
+        left = self.left if self.left >= _CLOSE else 0.0
+        inside = self._inside(best, later, doubts)
+        known = (later, doubts, inside, left, steps, ends, variants, explained, self.prices)
         channels = counted(self.base.to_dict()["flash"]["channels"], "channel")
         keeps_up = self.base.name == DEVICE and self.base.replay_mode == "open"
-        more = say("keep up", spare=self.spares[-1]) if keeps_up else ""
+        more = say("keep up", spare=self.most_spare) if keeps_up else ""
         part = best.runs[0].scenario
         more += say("part", of_part=flash_over_exported(part) - 1, of_drive=best.spare) if self.grown.how else ""
         is_named, blocks = self.base.name != DEVICE and not best.is_tier, part.to_dict()["flash"]["blocks_per_plane"]
@@ -255,26 +266,32 @@ class _Sizer:
         return Sizing(self.question.store.path, self.goals, how, best, tried, devices, *known, *drive).write()
 
     def _later(self, best: Sized) -> tuple[Sized, ...]:
-        """Return a device over one round of the trace and over several, with all seeds; nothing if that fails."""
+        """Return a device over one round of the trace and over several, with its seeds; nothing if that fails."""
         rounds = ROUNDS * self.base.to_dict()["workload"].get("repeat", 1)
         longer = replace(self.question, scenario=self.base.with_({"workload.repeat": rounds}))
-        point = longer.point(((self.cache, best.place[0]), *best.place[1]), self.seeds)
+        point = longer.point(((self.cache, best.place[0]), *best.place[1]), len(best.runs))
         (ran,) = longer.ran([point])
         return () if isinstance(ran, str) else (best, self._sized(point, ran))
 
-    def _inside(self, best: Sized, doubts: Sequence[Doubt]) -> Sized | None:
-        """Return the cheapest device whose whole intervals meet the goals, of those tried and some more; None if none.
+    def _doubts(self, one: Sized, later: tuple[Sized, ...]) -> list[Doubt]:
+        """Return what the number of each goal may be off by on a device, given it over one round and over several."""
+        changes = ([number.mean or 0.0 for number in each.bounded] for each in later or (one, one))
+        each = zip(self.goals, *changes, strict=True)
+        return [Doubt.of(self.base, *of, is_part=self.grown.times > 1) for of in each]
 
-        More are tried by bisection of the spare space beside the answer's cache.
+    def _inside(self, best: Sized, later: tuple[Sized, ...], doubts: Sequence[Doubt]) -> tuple[Sized, ...]:
+        """Return the cheapest device whose whole intervals meet the goals, of those tried and some more, and its later.
+
+        More are tried by bisection of the spare space beside the answer's cache. Nothing is returned if none does.
         """
 
-        def is_inside(one: Sized) -> bool:
+        def is_inside(one: Sized, doubts: Sequence[Doubt] = doubts) -> bool:
             numbers = zip(doubts, self.goals, one.bounded, one.excess, strict=True)
             within = (doubt.is_inside(goal, number, excess) for doubt, goal, number, excess in numbers)
             return one.is_worn and all(within)
 
         if not (best.is_met and best.is_worn) or is_inside(best):
-            return best if best.is_met and best.is_worn else None
+            return (best, *later) if best.is_met and best.is_worn else ()
         cache, (_, *others) = best.place
         places = [(cache, ((SPARE, spare), *others)) for spare in self.spares]
         low, high = places.index(best.place), len(places)
@@ -284,8 +301,13 @@ class _Sizer:
                 low, high = (low, middle) if one is not None and is_inside(one) else (middle, high)
         ranked = sorted(filter(is_inside, self.tried.values()), key=lambda one: one.cost)
         dearer = [one.place for one in ranked if one.cost >= best.cost][:_CONFIRMED]
-        confirmed = (self._ran([place], self.seeds)[0] for place in dearer)
-        return next((one for one in confirmed if one is not None and is_inside(one)), None)
+        for place in dearer:
+            one, first = self._ran([place], self.seeds)[0], self._ran([place])[0]
+            if one is not None and first is not None and is_inside(one):
+                later = self._later(first)  # more rounds with one seed tell enough
+                if is_inside(one, self._doubts(one, later)):
+                    return (one, *later)
+        return ()
 
     def _check_size(self) -> None:
         """Check that a device for this trace can be made.
@@ -344,6 +366,15 @@ class _Sizer:
             raise CoflashError(say("no rate", reason=reason))
         return say("as answered", depth=replay["queue_depth"], reason=reason)
 
+    def _widely_searched(self) -> str:
+        """Search, and once more among larger shares of spare space where the largest one is the best."""
+        searched, best = self._searched(), self._ranked()[0]
+        if not (self.can_widen and best.far < 1 and best.spare == self.spares[-1]):
+            return searched
+        with suppress(CoflashError):  # of all flash no share can be as large
+            self._spare([f"{share}%" for share in _WIDER])
+        return self._searched()
+
     def _searched(self) -> str:
         """Search the cheapest cache and spare share for whatever is varied, or else under another scheme, too."""
         self.tried.clear()
@@ -370,8 +401,8 @@ class _Sizer:
                 winner.look_below(column)
             parts.append(say("looked below"))
         parts += [say("schemes", tried=counted(len(self.others), "other scheme"))] if self.others else []
-        left = winner.left(is_uneven) if winner else 0.0
-        parts += [say("left", left=left)] if left >= _CLOSE else []
+        self.left = winner.left(is_uneven) if winner else 0.0
+        parts += [say("left", left=self.left)] if self.left >= _CLOSE else []
         if self.refused:
             parts.append(say("no device", spares=_ends(self.spares[: self.refused]), reason=self.problem))
         return " ".join(parts)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from coflash.measures.measure import MEASURES, WAF_HOST, Measure
 from coflash.quantity import parsed, show
-from coflash.results.assumptions import assumptions_of
+from coflash.results.assumptions import LIFE, assumptions_of
 from coflash.results.estimate import Estimate
-from coflash.results.notes import checks
+from coflash.results.notes import checks, times_of_cell
 from coflash.results.result import Result
 from coflash.results.subject import Subject
 from coflash.results.why import LATTICES, TIERS, Why
@@ -31,10 +31,13 @@ SPARE, EXPORTED = "ftl.spare.share", "flash.exported"
 PRICES = "cache.size*3 $/GiB + flash.size*0.08 $/GiB"
 _PRICED, _PER_CELL = "November 2026", {"slc": 3, "mlc": 1.5, "tlc": 1, "qlc": 0.75}
 """The month of the prices, and the price of flash by its cell as a multiple of that of TLC: a cell costs the same."""
-ROUNDS, _STEADY = 4, 0.05
-"""The rounds of the trace over which an answer is checked, and the change of a number that is still steady."""
+ROUNDS, _STEADY, _NO_ROOM = 4, 0.05, 5e-4
+"""The rounds of the trace over which an answer is checked, and the change of a number that is still steady; the share
+of a bound that is no room beside it."""
 _BEYOND = "This run is beyond the measurements"
 """How the note begins of a run beyond the conditions under which its drive was measured."""
+_BY_BYTES = 1.1
+"""The write amplification by bytes, over that by pages, from which requests are told to be smaller than pages."""
 _BEHIND, _FAR = 0.05, 1e9
 """The share of a run by which a device is behind that does not keep up."""
 SMALLER = ("gc.low_mark", "flash.channels", "flash.chips_per_channel", "flash.dies_per_chip", "flash.planes_per_die")
@@ -120,8 +123,10 @@ class Sizing(Kept):
     """Its device over one round of the trace and over several, with all seeds; nothing if that failed."""
     doubts: Sequence[Doubt]
     """What the number of each goal may be off by."""
-    inside: Sized | None
-    """The cheapest device whose whole intervals meet the goals, as far as is known."""
+    insides: tuple[Sized, ...]
+    """The cheapest device whose whole intervals meet the goals, as far as is known; then over one and more rounds."""
+    left: float
+    """The share by which devices that were not tried may be cheaper; 0 if that is next to nothing."""
     steps: Mapping[str, Sized]
     """The devices one step off: less or more cache or spare space."""
     ends: Sequence[str]
@@ -136,6 +141,11 @@ class Sizing(Kept):
     """The bytes of the drive for which one of the devices stands."""
     parts: tuple[str, str, str]
     """The dies and the channels of the drive, how the channels follow from the trace, and that blocks are few."""
+
+    @property
+    def inside(self) -> Sized | None:
+        """The cheapest device whose whole intervals meet the goals, as far as is known."""
+        return next(iter(self.insides), None)
 
     @property
     def scenario(self) -> Scenario:
@@ -166,7 +176,8 @@ class Sizing(Kept):
         device = f"{str(self.answer)[:1].upper()}{str(self.answer)[1:]} ({priced(self.answer.cost)})"
         inside = say("inside in short", device=f"{self.inside} ({priced(self.inside.cost)})") if self.inside else ""
         verdict = "unsure" if is_unsure else self._verdict
-        return say(f"in short: {verdict}", device=device, goals=near, inside=inside)
+        left = say("left in short", left=self.left) if self.left else ""
+        return say(f"in short: {verdict}", device=device, goals=near, inside=inside) + left
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -187,7 +198,7 @@ class Sizing(Kept):
 
     def _ends(self, place: int) -> Sequence[float]:
         """Return the number that a goal bounds over one round of the trace and over several, as far as known."""
-        return [one.number(place) for one in self.later] or [math.nan, math.nan]
+        return _ends(self.later, place)
 
     @property
     def _drifts(self) -> list[tuple[Condition, Sequence[float]]]:
@@ -205,7 +216,9 @@ class Sizing(Kept):
     @property
     def nothing(self) -> str:
         """Where the numbers of the answer tell nothing; else empty."""
-        return next((text for run in self.answer.runs for text in checks(run.document)), "")
+        is_timed = any(goal.measure.unit == "ns" for goal in self.goals)
+        documents = [run.document for run in self.answer.runs]
+        return next((text for one in documents for text in (*checks(one), *times_of_cell(one) * is_timed)), "")
 
     @property
     def sentences(self) -> tuple[str, str, str, str]:
@@ -231,9 +244,7 @@ class Sizing(Kept):
 
     def _number(self, place: int) -> Estimate:
         """Return the number that a goal bounds over the seeds and over several rounds of the trace."""
-        number, (first, later) = self.answer.bounded[place], self._ends(place)
-        wide = number.half_width if math.isnan(later) else max(number.half_width or 0.0, abs(later - first))
-        return number._replace(half_width=wide)
+        return _over_rounds(self.answer, self.later, place)
 
     @property
     def _intervals(self) -> list[tuple[float, float]]:
@@ -243,7 +254,8 @@ class Sizing(Kept):
     @property
     def _near(self) -> list[bool]:
         """Of each goal, whether this interval reaches over the bound."""
-        return [low < goal.bound < high for goal, (low, high) in zip(self.goals, self._intervals, strict=True)]
+        pairs = zip(self.goals, self._intervals, strict=True)
+        return [low * (1 - _NO_ROOM) < goal.bound < high * (1 + _NO_ROOM) for goal, (low, high) in pairs]
 
     def _judged(self, place: int) -> str:
         """Say the number that a goal bounds, how sure it is, and how far it is from its bound."""
@@ -256,16 +268,20 @@ class Sizing(Kept):
         whole = {"errors": doubt.errors, "ends": self._intervals[place], "unit": goal.measure.unit}
         room += say("whole", **whole) if doubt.errors else ""
         room += say("unmeasured") if doubt.is_unmeasured else ""
-        room += say("reaches over") if self._near[place] and excess <= 0 else ""
+        low, high = self._intervals[place]
+        near = say("reaches over" if low < goal.bound < high else "no room")
+        room += near if self._near[place] and excess <= 0 else ""
         return f"{goal.measure.label} {say_bounded(goal, self._number(place), excess, more)}{room}"
 
     def _inside(self) -> str:
         """Say the cheapest device whose whole intervals meet the goals."""
         if self.inside is None:
             return say("none inside")
-        pairs = zip(self.goals, self.inside.bounded, strict=True)
-        numbers = [f"{goal.measure.label} {say_bounded(goal, one, 0.0)}" for goal, one in pairs]
-        return say("inside", device=f"{self.inside} ({priced(self.inside.cost)})", numbers="; ".join(numbers))
+        inside, *later = self.insides
+        more = say("over rounds", rounds=ROUNDS) if later else ""
+        each = ((goal, _over_rounds(inside, later, place)) for place, goal in enumerate(self.goals))
+        numbers = "; ".join(f"{goal.measure.label} {say_bounded(goal, one, 0.0, more)}" for goal, one in each)
+        return say("inside", device=f"{self.inside} ({priced(self.inside.cost)})", numbers=numbers)
 
     def _remarks(self) -> Iterator[str]:
         """Say which devices cannot be judged, how many break the goals as the answer does, and where more is worse."""
@@ -274,6 +290,9 @@ class Sizing(Kept):
                 yield say("set aside", count=count, label=goal.measure.label)
         if (alike := sum(one.far == self.answer.far > 0 for one in self.devices)) > 1:
             yield say("alike", count=alike)
+        metrics = self.answer.runs[0].metrics
+        if (bytes_waf := metrics.waf_media) and bytes_waf > _BY_BYTES * (metrics.waf_host or bytes_waf):
+            yield say("by bytes", waf=bytes_waf)
         yield self.parts[2]
         yield uneven(self.devices, self.goals)
 
@@ -283,6 +302,8 @@ class Sizing(Kept):
         rating = next(iter(assumptions_of(run.document, "endurance").values()), "–")
         capacity, cell = show(run.workload["logical_bytes"] * self.times, "bytes"), flash["cell"].upper()
         end = ("." if self.cost != prices(self.scenario) else say("prices", month=_PRICED)) + self.parts[1]
+        life = LIFE.read(run.metrics) if self.scenario.replay_mode == "open" and self.times == 1 else None
+        end += "" if life is None else say("life", life=life)
         return say("rests", capacity=capacity, dies=self.parts[0], cell=cell, rating=rating, cost=self.cost, end=end)
 
     def _reasons(self) -> list[str]:
@@ -407,6 +428,17 @@ class Sizing(Kept):
             "why": {path: [why.document() for why in whys] for path, whys in self.whys.items()},
             "sentences": self.sentences,
         }
+
+
+def _ends(later: Sequence[Sized], place: int) -> Sequence[float]:
+    return [one.number(place) for one in later] or [math.nan, math.nan]
+
+
+def _over_rounds(one: Sized, later: Sequence[Sized], place: int) -> Estimate:
+    """Return the number that a goal bounds on a device, whose interval covers one round of the trace and several."""
+    number, (first, last) = one.bounded[place], _ends(later, place)
+    wide = number.half_width if math.isnan(last) else max(number.half_width or 0.0, abs(last - first))
+    return number._replace(half_width=wide)
 
 
 def uneven(devices: Sequence[Sized], goals: Sequence[Condition]) -> str:

@@ -199,7 +199,7 @@ def convert(
     options: Options = NO_OPTIONS,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Write a trace in another format.
+    """Write a trace in another format, as one device from time 0: dates and names of devices go.
 
     Args:
         trace: Its file, or its files in order.

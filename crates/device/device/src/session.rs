@@ -13,7 +13,7 @@ use crate::restarts::{Armed, Restart};
 use crate::timed_bytes::TimedBytes;
 use coflash_base::seed::RngExt;
 use coflash_base::{Index, Lpn, Seed, Time};
-use coflash_engine::{Engine, Payload, RunResult, ServiceError, SoFar, WarmUp, Workload};
+use coflash_engine::{Engine, Payload, RunResult, ServiceError, WarmUp, Workload};
 use coflash_ftl::{CopyAll, Ftl, Io};
 use coflash_level::Tower;
 use coflash_media::{Contents, Side, When};
@@ -359,11 +359,6 @@ impl<S: DeviceBytes> Session<S> {
         let (end, result) = before.unwrap_or_else(|| (self.now, self.result()));
         self.recorder.finish()?;
         Ok(Ended { result, end, store: self.engine.into_media().store, restarts: self.restarts })
-    }
-
-    /// The interim metrics.
-    pub(crate) fn so_far(&self) -> SoFar {
-        self.engine.so_far(&self.stack)
     }
 
     /// Serve a recorded request, without its data.

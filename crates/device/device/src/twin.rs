@@ -7,7 +7,7 @@ use crate::recorder::{HEADER, Recorder};
 use crate::restarts::Restarts;
 use crate::session::{Failure, Session};
 use coflash_base::Time;
-use coflash_engine::{Observer, RunError, RunResult};
+use coflash_engine::{Observer, Phase, RunError, RunResult};
 use coflash_media::Contents;
 use coflash_scenario::Scenario;
 use coflash_store::StoreError;
@@ -62,7 +62,7 @@ pub fn twin(
     let mut session = Session::start(scenario.clone(), bytes, found, Recorder::to(io::sink()), None)?;
     let (mut batch, mut served) = (Vec::new(), 0);
     while let Some(source) = &mut source {
-        let progress = observer.replaying(source.progress(), served, &|| session.so_far());
+        let progress = observer.progress(Phase::Replay, source.progress(), served);
         progress.map_err(RunError::from)?;
         source.next_batch(&mut batch).map_err(RunError::from)?;
         if batch.is_empty() {

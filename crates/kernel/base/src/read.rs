@@ -228,12 +228,15 @@ impl<'de> Deserializer<'de> for Node {
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        keys: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Misfit> {
         match self.unexpected() {
-            list @ de::Unexpected::Seq => Err(de::Error::invalid_type(list, &visitor)),
-            _ => self.deserialize_any(visitor),
+            de::Unexpected::Map => self.deserialize_any(visitor),
+            given => {
+                let allowed = format!("a table of {}", keys.join(", "));
+                Err(de::Error::invalid_type(given, &allowed.as_str()))
+            }
         }
     }
 

@@ -13,7 +13,7 @@ use crate::engine::{Answer, Engine};
 use crate::error::RunError;
 use crate::job_report::{JobReport, OpReport};
 use crate::latency::Latency;
-use crate::observer::Observer;
+use crate::observer::{Observer, Phase};
 use coflash_base::{Duration, Seed, Time};
 use coflash_level::Level;
 use coflash_media::SimulatedMedia;
@@ -141,7 +141,7 @@ impl Jobs {
             self.jobs_of_phase().for_each(|job| job.start(begin));
             loop {
                 if issued % BATCH_REQUESTS as u64 == 0 {
-                    observer.replaying(self.progress(), issued, &|| engine.so_far(level))?;
+                    observer.progress(Phase::Replay, self.progress(), issued)?;
                     if engine.is_out_of_time() {
                         return Err(RunError::out_of_time());
                     }

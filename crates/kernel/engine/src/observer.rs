@@ -14,22 +14,16 @@ pub enum Phase {
 }
 
 /// Interim metrics of a run.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SoFar {
-    /// Time of the last completion.
-    pub simulated_ns: u64,
     /// Pages written by the host.
     pub host_writes_pages: u64,
     /// Flash programs.
     pub programs_pages: u64,
     /// Flash programs per page written by the host.
     pub waf_host: Option<f64>,
-    /// Bytes programmed per byte written by the host.
-    pub waf_media: Option<f64>,
     /// Mean response time of all requests.
     pub response_mean_ns: Option<f64>,
-    /// 99th percentile of the response time.
-    pub response_p99_ns: Option<u64>,
 }
 
 /// What became of a checkpoint.
@@ -57,20 +51,6 @@ pub trait Observer: Send {
     /// # Errors
     /// An error cancels the run.
     fn progress(&mut self, phase: Phase, fraction: Option<f64>, requests: u64) -> Result<(), Cancelled>;
-
-    /// Report progress of the replay. `so_far` computes the interim metrics on demand.
-    ///
-    /// # Errors
-    /// An error cancels the run.
-    fn replaying(
-        &mut self,
-        fraction: Option<f64>,
-        requests: u64,
-        so_far: &dyn Fn() -> SoFar,
-    ) -> Result<(), Cancelled> {
-        let _ = so_far;
-        self.progress(Phase::Replay, fraction, requests)
-    }
 
     /// Whether a checkpoint is due: asked between batches of requests and after a cancellation, where the run has a file for it.
     fn wants_checkpoint(&mut self) -> bool {

@@ -60,7 +60,7 @@ impl<'a> Replay<'a> {
     ) -> Result<bool, RunError> {
         if self.next == self.batch.len() {
             let (progress, requests) = self.progress();
-            observer.replaying(progress, requests, &|| engine.so_far(level))?;
+            observer.progress(Phase::Replay, progress, requests)?;
             if !self.read()? {
                 return Ok(false);
             }

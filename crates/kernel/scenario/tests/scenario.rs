@@ -68,7 +68,7 @@ fn an_error_names_the_whole_key_and_the_nearest_match() {
         ),
         ("[timing]\nchannel = {}", "timing.channel: a table was given; one of"),
         ("[timing]\nchannel = 3", "timing.channel: 3 was given; one of"),
-        ("flash = [1, 2]", "flash: a list was given; a table is allowed"),
+        ("flash = [1, 2]", "flash: a list was given; a table of channels, "),
         (
             "[cooperation]\nname = \"expected-cost\"\nread_weight = inf",
             "cooperation.read_weight: inf was given; a finite number is allowed",

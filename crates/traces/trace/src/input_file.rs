@@ -52,7 +52,9 @@ pub(crate) fn input_files(path: &str) -> Result<Vec<InputFile>> {
     let refused = |error: io::Error| WorkloadError::trace(path, unread(Path::new(path), &error));
     let about = std::fs::metadata(path).map_err(refused)?;
     if about.is_dir() {
-        return Err(refused(io::ErrorKind::IsADirectory.into()));
+        let told = unread(Path::new(path), &io::ErrorKind::IsADirectory.into());
+        let survey = "`coflash trace survey TABLE.parquet FOLDER` describes all of its files";
+        return Err(WorkloadError::trace(path, format!("{told}; {survey}")));
     }
     if !about.is_file() {
         // Opening a pipe would block or consume its data.

@@ -106,7 +106,7 @@ fn check(
         return Ok(picked);
     }
     Err(format!(
-        "{vain} picks in a row were blocks without an invalid page, which frees nothing; others have some"
+        "{vain} picks in a row were blocks without an invalid page; a pick is a place, not a block's number"
     ))
 }
 

@@ -121,6 +121,10 @@ fn a_size_in_the_place_of_an_offset_is_refused_by_the_header_or_by_its_mean() {
         said.contains("Offset has 3 values and Size has 150, up to 1200KiB: they are in each other's"),
         "{said}"
     );
+    // Devices in turn, each at another place of the address space, are as easily seen.
+    let turns = |(at, row): (usize, &str)| row.replace(",h,0,", &format!(",h,{},", at % 3)) + "\n";
+    let several: String = msr(4096).lines().enumerate().map(turns).collect();
+    assert!(parse(&several, &named("msr")).unwrap_err().contains("Offset has 3 values and Size has 150"));
     for honest in [0, 1 << 20] {
         assert_eq!(parse(&msr(honest), &named("msr")).map(|requests| requests.len()), Ok(300));
     }

@@ -63,6 +63,19 @@ fn a_record_that_waits_is_blamed_by_its_own_line() {
 }
 
 #[test]
+fn more_errors_than_requests_are_another_format_even_where_errors_are_skipped() {
+    let skip = TraceOptions { on_error: OnError::Skip, ..named("systor") };
+    let (good, bad) = ("6,0,R,0,0,1\n", "7,0,R,0,x,1\n");
+    assert_eq!(times(&(good.repeat(2) + &bad.repeat(2)), &skip).unwrap().len(), 2, "as many are read");
+    let error = times(&(good.repeat(2) + &bad.repeat(3)), &skip).unwrap_err();
+    assert!(
+        error.starts_with("t: 3 of 5 records are no requests, more than on_error = \"skip\" leaves out"),
+        "{error}"
+    );
+    assert!(error.ends_with("the first: t:3: Offset: \"x\" is not a whole number"), "{error}");
+}
+
+#[test]
 fn a_step_of_the_clock_is_left_out_where_the_user_says_so() {
     let text = "fio version 3 iolog\n5 d read 0 1\n7 d read 1 1\n5000007 d read 2 1\n5000008 d read 3 1\n";
     let options = TraceOptions { clock_jump: Some(Duration { ns: 1_000_000_000 }), ..named("fio") };

@@ -3,7 +3,7 @@
 use crate::common::{STRIDE, drain, file, named};
 use coflash_base::{Bytes, Duration};
 use coflash_trace::info::{InfoOptions, WorkloadInfo, summarise};
-use coflash_trace::{OnError, TraceOptions};
+use coflash_trace::{Arrangement, OnError, TraceOptions};
 use coflash_trace::{TraceEvent, Units, from_reader, open};
 use coflash_workload::{Op, ReadAhead, Repeat, Request, Source, WorkloadError};
 use std::fs;
@@ -98,6 +98,31 @@ fn a_trace_repeated_is_the_trace_named_so_many_times() {
         1,
         "{remarks:?}"
     );
+}
+
+#[test]
+fn files_whose_dates_overlap_are_read_one_after_the_other_and_told() {
+    let row =
+        |second: u64| format!("{},hm,0,Write,4096,4096,5\n", 128_166_372_000_000_000 + second * 10_000_000);
+    let part = |name: &str, seconds: &[u64]| {
+        file("dates", name, &seconds.iter().map(|second| row(*second)).collect::<String>())
+    };
+    let (first, inner, later) = (part("a.csv", &[0, 10]), part("b.csv", &[4, 8]), part("c.csv", &[60, 70]));
+    let read = |paths: &[&String], merge| {
+        let paths: Vec<_> = paths.iter().map(|path| (*path).clone()).collect();
+        let mut source = open(&paths, &TraceOptions { merge, ..TraceOptions::default() }).unwrap();
+        let last_ns = drain(&mut source).unwrap().last().unwrap().arrival.ns;
+        (last_ns / 1_000_000_000, source.remarks().join("; "))
+    };
+    let (last, said) = read(&[&first, &inner], None);
+    assert_eq!(last, 14);
+    assert!(said.contains("1 of 2 files begin before the file before them ends, by up to 6s"), "{said}");
+    let (last, said) = read(&[&first, &later], None);
+    assert_eq!(last, 20);
+    assert!(said.contains("pauses between the files, 50s in all, were left out"), "{said}");
+    let (last, said) = read(&[&first, &inner, &later], Some(Arrangement::Time));
+    assert_eq!(last, 70);
+    assert!(!said.contains("begin before") && !said.contains("pauses"), "{said}");
 }
 
 #[test]
