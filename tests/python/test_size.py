@@ -83,7 +83,7 @@ def test_the_answer_is_the_cheapest_device_that_meets_the_goals(trace: Path, sto
     assert found.steps["more cache"].is_met and found.steps["more cache"].cost > found.answer.cost
     before = found.answer.point.jobs[0].scenario.to_dict()["precondition"]
     assert before["until_steady"] and before["through_caches"]
-    assert any("Then its requests went through caches" in note for note in found.notes())
+    assert any("Before the run its requests went through caches" in note for note in found.notes())
     for name, one in found.steps.items():
         (said,) = re.findall(rf"a step {name} \([^)]*\) (.*?) for \$", found.sentences[1])
         assert said.startswith("gives " if one.is_met else "breaks "), "each goal that a neighbour breaks is named"

@@ -96,7 +96,7 @@ pub(crate) fn write_through(
         missed(&rounds).iter().map(|missed| format!("{:.1}", 100.0 * (1.0 - missed))).collect();
     let hits = format!(", cache hits {} %,", shares.join(", "));
     course.warm_up.remarks.push(format!(
-        "Then its requests went through caches and buffers in {passes} passes. They were {} then: write amplification {}{} in {} rounds.",
+        "Before the run its requests went through caches and buffers in {passes} passes, which were {} at the end: write amplification {}{} in {} rounds.",
         if are_calm(&rounds) { "steady" } else { "still not steady" },
         as_text(&wafs),
         if scenario.has_cache() { hits.as_str() } else { "" },

@@ -22,7 +22,7 @@ coflash_base::config! {
     /// Parameters of `greedy`.
     #[derive(Copy, Eq)]
     pub struct GreedyConfig {
-        /// The choice among several cheapest blocks.
+        /// The choice among several cheapest blocks; the oldest has had its cost for longest.
         pub tie: Tie,
     }
 }
