@@ -32,7 +32,7 @@ from coflash.sweep.plan import Plan, Point, digest, refusal
 from coflash.table import Table, Tabular
 from coflash.terminal import errors
 from coflash.text_table import TextTable
-from coflash.trace import Options, Paths, head, paths
+from coflash.trace import Options, Paths, head, paths, settings_of
 from coflash.trace.volumes import Volume, documents, of_each, of_files, split, touched_pages
 
 if TYPE_CHECKING:
@@ -348,7 +348,7 @@ def fleet(
     least = _least_pages(base, assignments)
     if twice := next((file for file in files if files.count(file) > 1), None):
         raise CoflashError(f"fleet: {twice} was given twice; each file is allowed once")
-    reading_so = base.with_({f"workload.trace_options.{key}": value for key, value in read.items()})
+    reading_so = base.set([(f"workload.trace_options.{key}", text) for key, text in settings_of(read).items()])
     store = store_at(out)
     folders = documents(files, each_file=by == "file")
     how: Options = {}  # of files that are taken as they are

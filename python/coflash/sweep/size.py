@@ -124,7 +124,8 @@ def size(
         scenario = scenario.with_({"replay.time_scale": faster, "precondition.fill": "sequential"})
         made.append(say("margin", margin=margin))
     question, given = Question.of(scenario, trace, store, on, progress), scenario.to_dict()
-    kept = {key: one for key, one in given["workload"]["trace_options"].items() if isinstance(one, str)}
+    default = Scenario.from_dict({}).to_dict()["workload"]["trace_options"]
+    kept = {key: one for key, one in given["workload"]["trace_options"].items() if one != default.get(key)}
     about = info(trace, kept, page=given["ftl"].get("indirection_unit") or "4KiB")
     if not about.footprint_pages or not about.write.requests:
         raise CoflashError(say("writes nothing"))

@@ -51,13 +51,21 @@ def columns_of(frame: Any) -> list[str]:
     """Return the names of the columns of a frame."""
     if hasattr(frame, "collect_schema"):
         return list(frame.collect_schema().names())
+    frame = _whole(frame)
     return [str(name) for name in getattr(frame, "column_names", None) or list(frame.columns)]
+
+
+def _whole(frame: Any) -> Any:
+    """Make the named index of a frame of pandas a column, as its files have it."""
+    is_named = any(name is not None for name in getattr(getattr(frame, "index", None), "names", ()))
+    return frame.reset_index() if is_named else frame
 
 
 def kept(frame: Any) -> str:
     """Write a frame to its file, if it is not there, and return the path."""
     if (compute := _computes(frame)) is not None:
         frame = compute()
+    frame = _whole(frame)
     columns = dict(_column(name, frame[name]) for name in columns_of(frame))
     digest = hashlib.sha256(repr(list(columns)).encode())
     for column in columns.values():

@@ -18,7 +18,7 @@ from coflash.files.kinds import TABLE
 from coflash.scenario import Scenario
 from coflash.table import Table, table_of
 from coflash.table_files import rows_of, write_parquet
-from coflash.trace import NO_OPTIONS, Options, Paths, info, paths
+from coflash.trace import NO_OPTIONS, Options, Paths, info, paths, settings_of
 from coflash.trace.trace_info import NUMBERS
 
 _Row = dict[str, Any]
@@ -63,7 +63,7 @@ def survey(
     check_file(table, TABLE, files)
     if not files:
         raise CoflashError("survey: no file was given; files and folders that have some are allowed")
-    Scenario.from_dict({}).with_({f"workload.trace_options.{key}": one for key, one in options.items()})
+    Scenario.from_dict({}).set([(f"workload.trace_options.{key}", one) for key, one in settings_of(options).items()])
     how = {"page": page, "sample": sample}
     known = {row["file"]: row for row in (rows_of(table) if table.is_file() else ())}
     ended = Event()

@@ -25,6 +25,8 @@ pub(crate) fn erases_min(Scenario { ftl, flash, .. }: &Scenario) -> f64 {
 /// The range of the windows, and the excursion of their straight line, as parts of their mean.
 const RANGE_MAX: f64 = 0.20;
 const EXCURSION_MAX: f64 = 0.10;
+/// The difference of the last window from the extreme one up to which a course ends there, as a part of that.
+const AT_END: f64 = 0.05;
 /// The difference of a run from the passes before it, as a part of them, up to which they are alike.
 const ALIKE: f64 = 0.05;
 
@@ -118,10 +120,13 @@ pub(crate) fn unsteady(
     } else {
         "precondition.until_steady=true first repeats the run's own writes until it no longer changes, and"
     };
+    let (least, most) = waf.iter().fold((f64::MAX, 0.0_f64), |(low, high), &one| (low.min(one), high.max(one)));
+    let (last, is_up) = (waf[waf.len() - 1], excursion(&waf) > 0.0);
     let trend = match () {
         () if !has_trend => "without a trend",
-        () if excursion(&waf) > 0.0 => "rising",
-        () => "falling",
+        () if is_up && last >= (1.0 - AT_END) * most => "rising",
+        () if !is_up && last <= (1.0 + AT_END) * least => "falling",
+        () => "up and down",
     };
     Some(format!(
         "Write amplification was not steady: {} in the quarters of the host's writes, {trend}. The mean \
@@ -161,6 +166,7 @@ mod tests {
         let told = of([6700, 6200, 4100, 4200]).expect("it falls");
         assert!(told.contains("6.70, 6.20, 4.10, 4.20") && told.contains("writes, falling"), "{told}");
         assert!(of([3000, 3100, 3200, 3350]).expect("a trend within the range").contains("rising"));
+        assert!(of([1220, 3590, 3510, 2640]).expect("it ends on the way down").contains("writes, up and down"));
         assert!(of([3000, 3700, 3600, 3000]).expect("a wide range").contains("without a trend"));
         assert_eq!(of([3000, 3100, 2950, 3050]), None);
         let mut few = series(&[1000; 4], &[6700, 6200, 4100, 4200]);

@@ -376,7 +376,8 @@ fn swapped(
     is_swapped.then(|| {
         format!(
             "{offset} has {} values and {length} has {}, up to {most}: they are in each other's place; the option columns= says which \
-             is which, as in columns=time:ns,op,size:bytes,offset:bytes",
+             is which, with the units of the file, as in columns=time:ns,op,size:bytes,offset:bytes; beside it header_lines=1 \
+             passes over names that say otherwise",
             offsets.len(),
             lengths.len()
         )
