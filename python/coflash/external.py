@@ -283,6 +283,8 @@ def _code(cls: type) -> str:
 
 
 def _family(key: str) -> _Family:
+    if not isinstance(key, str):
+        raise CoflashError(f'policy: a key was not given; @coflash.policy("{KEYS[0]}") is allowed{hint("", KEYS)}')
     if key not in KEYS:
         raise CoflashError(f'policy: "{key}" was given{hint(key, KEYS)}')
     return next(family for family in _FAMILIES if key in family.keys)
@@ -311,8 +313,11 @@ def _module(key: str, code: str, name: str) -> ModuleType:
     file = name if name.endswith(".py") else f"{name.replace('.', '/')}.py"
     module = file.removesuffix(".py").replace("/", ".").strip(".")
     if module != name and Path(file).is_file():
-        meant = code.replace(name, module, 1)
-        raise CoflashError(f'{key}.code: "{code}" was given; did you mean "{meant}"? (a module has no .py and no /)')
+        folder = Path(file).parent if Path(file).is_absolute() else None
+        meant, there = code.replace(name, Path(file).stem if folder else module, 1), f" in {folder}" if folder else ""
+        raise CoflashError(
+            f'{key}.code: "{code}" was given; did you mean "{meant}"{there}? (a module has no .py and no /)'
+        )
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -213,7 +213,8 @@ def toml_value(value: Any) -> str:
             return "{ " + ", ".join(pairs) + " }"
         case list() | tuple():
             return "[" + ", ".join(map(toml_value, value)) + "]"
-    raise TypeError(f"a scenario has no value {value!r} ({type(value).__name__}); a class needs @coflash.policy")
+    of_class = "give the class itself" if external.is_policy(type(value)) else "a class needs @coflash.policy"
+    raise TypeError(f"a scenario has no value {value!r} ({type(value).__name__}); {of_class}")
 
 
 def _as_toml(values: Mapping[str, Any]) -> str:

@@ -75,10 +75,10 @@ def test_the_time_left_is_that_of_all_runs_of_a_question(monkeypatch: pytest.Mon
                 watch.done(label, Ran(None))
     assert written.getvalue().splitlines() == [
         "1 run is there from before",
-        "2/2 a · 40 s left for the whole search",
+        "2/2 a · 40 s left for the whole search, at least",
         "1 run is there from before",
-        "2/3 b · 30 s left for the whole search",
-        "3/3 c · 25 s left for the whole search",
+        "2/3 b · 30 s left for the whole search, at least",
+        "3/3 c · 25 s left for the whole search, at least",
     ]
 
 
@@ -96,7 +96,7 @@ def test_the_time_left_counts_what_is_under_way_and_not_what_came_before_the_fir
         clock.now += 10
         watch.done("a", Ran(None))
     # 2.5 runs in 10 s, the three under way half of them; what is left of these and of the 16 others takes 70 s.
-    assert written.getvalue().splitlines() == ["1/20 a · 70 s left for the whole search"]
+    assert written.getvalue().splitlines() == ["1/20 a · 70 s left for the whole search, at least"]
 
 
 def test_a_question_that_is_stopped_counts_the_runs_of_all_its_parts_and_tells_those_from_before_once() -> None:

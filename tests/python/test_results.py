@@ -379,3 +379,17 @@ def test_runs_of_folders_are_named_by_the_last_parts_in_which_they_differ(
     assert done.exit_code == 0, done.output
     assert "one/run" in done.output
     assert "a/deep" not in done.output
+
+
+def test_a_run_that_is_there_twice_is_no_other_seed(tmp_path: Path) -> None:
+    for day in ("monday", "tuesday"):
+        coflash.sweep(SMALL, {"gc.victim": ["greedy", "fifo"]}, out=tmp_path / day, seeds=2)
+    once, both = coflash.results(tmp_path / "monday"), coflash.results(tmp_path)
+    assert len(both) == len(once) == 4
+    assert [len(group) for group in both.of_one_point()] == [2, 2]
+    assert any("4 runs are there again in another folder, and counted once" in note for note in both.cautions)
+    assert not any("there again" in note for note in once.cautions)
+    assert len(Subject.read([tmp_path]).results) == 4
+    with pytest.raises(CoflashError, match="holds the result of a single run; a folder of its own is allowed"):
+        coflash.run(SMALL).save(tmp_path / "one")
+        coflash.sweep(SMALL, {"seed": [1]}, out=tmp_path / "one")

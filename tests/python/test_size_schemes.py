@@ -37,8 +37,8 @@ def test_other_schemes_are_tried_where_the_drives_own_spare_space_is_too_little_
 def test_where_the_largest_spare_share_is_the_best_larger_ones_are_searched_too(tmp_path: Path) -> None:
     over = {"cache.size": ["0B", "4KiB"], "cooperation": ["none"]}
     found = coflash.size(_trace(tmp_path / "hot.csv"), "waf_host<1.3", drive=DRIVE, over=over, out=tmp_path, seeds=1)
-    assert found.answer.is_met and 56 < float(found.answer.spare.rstrip("%")) < 120
-    assert "% … 120% of what is exported" in found.tried
+    assert found.answer.is_met and 56 < float(found.answer.spare.rstrip("%")) < 300
+    assert "% … 300% of what is exported" in found.tried
     given = over | {"ftl.spare.share": ["20%", "56%"]}
     kept = coflash.size(_trace(tmp_path / "hot.csv"), "waf_host<1.3", drive=DRIVE, over=given, out=tmp_path, seeds=1)
     assert not kept.answer.is_met, "shares that are given are all that is tried"

@@ -126,7 +126,8 @@ def _explained(sizing: Sizing) -> Sequence[str]:
     page = sizing.path / "report.html"
     (figure,) = write_pictures(sizing.path, [("why.pdf", sizing.draw("pdf"))])
     write_report(sizing.subject, page)
-    return say("figure", file=figure), say("report", file=page)
+    scenario = sizing.path / "runs" / sizing.answer.point.jobs[0].key / "scenario.toml"
+    return say("scenario", file=scenario), say("figure", file=figure), say("report", file=page)
 
 
 def advise(

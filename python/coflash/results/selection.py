@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from coflash import external
 from coflash._core import CoflashError, hint
-from coflash.quantity import counted, number_in
+from coflash.quantity import agreed, counted, number_in
 from coflash.results.identity import inputs_of_run, superseded_inputs
-from coflash.results.result import DOCUMENT
+from coflash.results.result import DOCUMENT, revision_of
 from coflash.results.store import LocalFolder, RunFolder
 from coflash.results.varying_keys import OWN, Key, name_own, words
 from coflash.scenario import as_text, flat, leaf, text_of
@@ -39,7 +39,7 @@ def matching(runs: Iterable[_Run[_Named]], where: Sequence[str]) -> tuple[list[_
     Raises:
         CoflashError: No run has such a key, or none that meets the earlier conditions has such a value.
     """
-    kept, older = _present(list(runs))
+    kept, older = _present(*_once(runs))
     if not any(".digest" in condition for condition in where):
         kept, of_policies = _newest(kept)
         older += of_policies
@@ -68,14 +68,28 @@ def matching(runs: Iterable[_Run[_Named]], where: Sequence[str]) -> tuple[list[_
     return kept, older
 
 
-def _present(runs: list[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:
+def _once(runs: Iterable[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:
+    """Leave out runs that are there a second time, as those of two sweeps in two folders: they are no other seeds."""
+    found: dict[Any, _Run[_Named]] = {}
+    again = 0
+    for number, run in enumerate(runs):
+        one = run[2]
+        files = [file["sha256"] for file in inputs_of_run(one)]
+        same = (one.get("scenario_hash", number), one["scenario"].get("name"), revision_of(one), *files)
+        again += same in found
+        found.setdefault(same, run)
+    told = f"{counted(again, 'run')} {agreed(again, 'is')} there again in another folder, and counted once"
+    return [*found.values()], [told] if again else []
+
+
+def _present(runs: list[_Run[_Named]], told_before: list[str]) -> tuple[list[_Run[_Named]], list[str]]:
     """Leave out the runs of files as they were before, with a note on each file."""
     old = superseded_inputs(document for *_, document in runs)
     read = [{(file["file"], file["sha256"]) for file in inputs_of_run(document)} for *_, document in runs]
     older = Counter(name for files in read for name, _ in files & old)
     told = "{} was changed: {} of it as it was before left out (another --out keeps them apart)"
     notes = [told.format(name, counted(count, "run")) for name, count in older.items()]
-    return [run for run, files in zip(runs, read, strict=True) if not files & old], notes
+    return [run for run, files in zip(runs, read, strict=True) if not files & old], [*told_before, *notes]
 
 
 def _newest(runs: list[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:

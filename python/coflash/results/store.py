@@ -83,8 +83,10 @@ class FolderStore:
         """Check that results can be written.
 
         Raises:
-            CoflashError: They cannot.
+            CoflashError: They cannot, or the folder is that of a single run.
         """
+        if (self.path / DOCUMENT).exists():
+            raise CoflashError(f"{self.place}: holds the result of a single run; a folder of its own is allowed")
         atomic_write.make_folder(self.path / _RUNS)
 
     def _folder(self, key: str) -> Path:

@@ -52,7 +52,7 @@ class Watch:
         self._console = console or Console(quiet=True)
         self.warming, self._busy, self._pace = Warming(0, 0, 0.0), 0, pace or Pace()
         self._told, self._before = self._pace.told, len(self._pace.told)
-        self._whole, self._is_part = " for the whole search" if self._pace.runs > 0 else "", pace is not None
+        self._whole, self._is_part = " for the whole search, at least" if self._pace.runs > 0 else "", pace is not None
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),

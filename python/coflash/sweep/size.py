@@ -40,7 +40,7 @@ from coflash.trace import Paths, info
 DEVICE, _A_DRIVE = "demo", "15.36TB"
 SPARES, _COLUMNS = range(7, 57), 7
 """The spare shares, in percent, and as many of them that are looked into in any case; others lie between."""
-_WIDER = (*SPARES, *range(58, 121, 2))
+_WIDER = (*SPARES, *range(58, 120, 2), *range(120, 305, 5))
 """Those that are searched where the largest of them is the best."""
 _FINE = 100
 """The pages from which a step of the cache is more than a page: a percent."""

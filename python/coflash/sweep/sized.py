@@ -264,7 +264,7 @@ class Sizing(Kept):
             return goal.measure.label + say("no number" if excess > 0 else "not worn")
         more = "" if math.isnan(self._ends(place)[1]) else say("over rounds", rounds=ROUNDS)
         more += say("same seeds") if seeds.runs > 1 and (seeds.half_width or 0.0) <= seeds.rounding else ""
-        doubt, room = self.doubts[place], say("room", by=-excess) if excess <= 0 else ""
+        doubt, room = self.doubts[place], say("room", by=abs(excess)) if excess <= 0 else ""
         whole = {"errors": doubt.errors, "ends": self._intervals[place], "unit": goal.measure.unit}
         room += say("whole", **whole) if doubt.errors else ""
         room += say("unmeasured") if doubt.is_unmeasured else ""
