@@ -18,7 +18,6 @@ from coflash.measures.measure import WAF_HOST
 from coflash.quantity import parsed
 from coflash.results import why
 from coflash.results.estimate import Estimate
-from coflash.results.why import shapley, whys
 from coflash.sweep import sized
 from coflash.sweep.answers import vary_of
 from coflash.sweep.question import Question
@@ -43,19 +42,6 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The runs of several searches for a drive: what one has simulated, the others read."""
     return tmp_path_factory.mktemp("store")
-
-
-def test_the_shares_of_parts_add_up_to_the_difference_whatever_the_order() -> None:
-    value = {(): 10.0, ("a",): 7.0, ("b",): 9.0, ("a", "b"): 4.0}
-    shares = shapley(["a", "b"], lambda parts: value[tuple(sorted(parts))])
-    assert shares == {"a": -4.0, "b": -2.0}
-    numbers = {"none": [10.0, 11.0], "cdm-overwrites": [7.0, 8.0], "cdm-removable": [9.0, 9.0]}
-    runs = [(scheme, seed, one) for scheme, of in numbers.items() for seed, one in enumerate(of)]
-    assert whys(runs) == []
-    (found,) = whys([*runs, ("cdm", 0, 4.0), ("cdm", 1, 5.0), ("cdm", 2, 9.0)])
-    assert (found.before, found.after, found.base.runs) == ("none", "cdm", 2)
-    total = sum(one.mean or 0.0 for one in found.shares.values())
-    assert total == pytest.approx((found.whole.mean or 0.0) - (found.base.mean or 0.0))
 
 
 def test_runs_whose_schemes_differ_in_a_parameter_explain_nothing_and_the_command_gives_all_the_same(

@@ -10,6 +10,7 @@ import pytest
 
 import coflash
 from coflash import CoflashError
+from coflash.results.why import shapley, whys
 from sweeps import SMALL
 
 DRIVE = SMALL.with_({"flash.channels": 2, "flash.chips_per_channel": 1, "flash.pages_per_block": 16})
@@ -64,3 +65,16 @@ def test_flash_of_many_bits_with_the_times_of_one_has_no_sure_answer_of_time(tmp
         re.search(r"by the bytes of the host it is ([\d.]+)", worn.sentences[0]),
     )
     assert shown and float(shown[1]) == pytest.approx(4 * pages, rel=0.01)
+
+
+def test_the_shares_of_parts_add_up_to_the_difference_whatever_the_order() -> None:
+    value = {(): 10.0, ("a",): 7.0, ("b",): 9.0, ("a", "b"): 4.0}
+    shares = shapley(["a", "b"], lambda parts: value[tuple(sorted(parts))])
+    assert shares == {"a": -4.0, "b": -2.0}
+    numbers = {"none": [10.0, 11.0], "cdm-overwrites": [7.0, 8.0], "cdm-removable": [9.0, 9.0]}
+    runs = [(scheme, seed, one) for scheme, of in numbers.items() for seed, one in enumerate(of)]
+    assert whys(runs) == []
+    (found,) = whys([*runs, ("cdm", 0, 4.0), ("cdm", 1, 5.0), ("cdm", 2, 9.0)])
+    assert (found.before, found.after, found.base.runs) == ("none", "cdm", 2)
+    total = sum(one.mean or 0.0 for one in found.shares.values())
+    assert total == pytest.approx((found.whole.mean or 0.0) - (found.base.mean or 0.0))

@@ -43,8 +43,9 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
             text += "; a table is in single quotes, such as 'gc.victim={ name = \"d-choices\", d = 8 }'"
         elif axes and "=" not in word and not Path(word).exists():
             words = [axes[-1], word, *others]
-            between = "" if {"%", ","} & {*"".join(words[1:])} else "," if "=" in axes[-1] else "="
-            text += f"; values are separated by commas, without blanks: --vary {between.join(words)}"
+            is_split = any(one.startswith((",", "%")) or one.endswith(",") for one in words[1:])
+            between = "" if is_split else "," if "=" in axes[-1] else "="
+            text += f"; values are separated by commas: --vary {between.join(words)}"
         else:
             text += next((f"; did you mean {one} {word}?" for one in options if one in known), "")
     given, is_one_of, choices = text.partition(" is not one of ")

@@ -142,7 +142,7 @@ fn what_is_still_not_steady_and_what_writes_nothing_say_so() {
         ("workload.synthetic.requests", "2000"),
     ]);
     let told = remarks(&result(&few)).concat();
-    assert!(told.contains("still not steady at the end: ") && told.contains("of 25 rounds"), "{told}");
+    assert!(told.contains("still not steady then: ") && told.contains("of 25 rounds"), "{told}");
     let reads = small(&[
         ("precondition.until_steady", "true"),
         ("workload.synthetic.read_share", "100%"),
@@ -163,7 +163,7 @@ fn a_device_that_still_fills_is_not_steady() {
     ]);
     let told = remarks(&result(&erased)).concat();
     assert!(
-        told.contains("still not steady at the end: ") && told.contains("the pages with data went from "),
+        told.contains("still not steady then: ") && told.contains("the pages with data went from "),
         "{told}"
     );
 }
