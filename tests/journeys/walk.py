@@ -31,7 +31,8 @@ def mistypes(line: str) -> str:
     """Type a wrong command; one line explains the error."""
     done = processes.coflash(*shlex.split(line), COLUMNS=str(WIDTH))
     assert (done.returncode, done.stdout) == (2, ""), f"coflash {line}\n{done.stdout}{done.stderr}"
-    (said,) = done.stderr.splitlines()
+    *notes, said = done.stderr.splitlines()
+    assert all(note.startswith("note: ") for note in notes), done.stderr
     assert said.startswith("error: ")
     return said
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ def test_other_schemes_are_tried_where_the_drives_own_spare_space_is_too_little_
 
 
 def test_where_the_largest_spare_share_is_the_best_larger_ones_are_searched_too(tmp_path: Path) -> None:
-    over = {"cache.size": ["0B", "4KiB"], "cooperation": ["none"]}
+    over: dict[str, list[str]] = {"cache.size": ["0B", "4KiB"], "cooperation": ["none"]}
     found = coflash.size(_trace(tmp_path / "hot.csv"), "waf_host<1.3", drive=DRIVE, over=over, out=tmp_path, seeds=1)
     assert found.answer.is_met and 56 < float(found.answer.spare.rstrip("%")) < 300
     assert "% … 300% of what is exported" in found.tried
@@ -47,7 +48,7 @@ def test_where_the_largest_spare_share_is_the_best_larger_ones_are_searched_too(
 
 def test_flash_of_many_bits_with_the_times_of_one_has_no_sure_answer_of_time(tmp_path: Path) -> None:
     trace, over = _trace(tmp_path / "hot.csv", sectors=2), {"cache.size": ["0B"], "ftl.spare.share": ["28%"]}
-    asked = {"over": over, "out": tmp_path, "seeds": 1}
+    asked: dict[str, Any] = {"over": over, "out": tmp_path, "seeds": 1}
     qlc = DRIVE.with_({"flash.cell": "qlc"})
     found = coflash.size(trace, "response.p99<1s", drive=qlc, **asked)
     assert found.answer.is_met and not found.is_sure

@@ -23,8 +23,9 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
     """Describe a `UsageError`: the given text, the nearest match, also of all `commands`, and where to look."""
     if number := _number(error):
         return number
-    renamed = json.loads(_RENAMED.read_text("utf-8"))
-    if new := renamed.get(str(getattr(error, "option_name", ""))):
+    renamed, known = json.loads(_RENAMED.read_text("utf-8")), _options(error)
+    option = str(getattr(error, "option_name", ""))
+    if (new := renamed.get(option)) and option not in known and "argument" not in str(error.message):
         return f"{error.option_name}: is no option of this command; in its place: {new}"
     if goal := _goal(error):
         return f"{error.option_name}: is no option of this command; a bound is a goal: {goal}"
@@ -36,7 +37,6 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
     if extra := re.search(r"extra argument\S* \((.*)\)", text):
         word, *others = extra[1].split()
         options = ["--set"] if "=" in word else ["--trace", "--in"]
-        known = {one for of in (error.ctx.command.params if error.ctx else ()) for one in of.opts}
         axes, given = error.ctx and error.ctx.params.get("vary"), str(error.ctx and error.ctx.params)
         # Of a table without quotes a shell makes KEY={ and words, or KEY=name=… and KEY=code=….
         if given.count("{") > given.count("}") or re.match(r"[\w.]+=\w+=", word):
@@ -60,11 +60,15 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
     return f"{text} ({help_of} --help says what is allowed)"
 
 
+def _options(error: Any) -> set[str]:
+    """Return the options of the command that was given."""
+    return {one for of in (error.ctx.command.params if error.ctx else ()) for one in of.opts}
+
+
 def _goal(error: Any) -> str:
     """Return the option of a goal in place of one that has the name of a measure; empty for another."""
     name = str(getattr(error, "option_name", "")).removeprefix("--").replace("-", "_")
-    known = {one for of in (error.ctx.command.params if error.ctx else ()) for one in of.opts}
-    option = next((one for one in ("--goal", "--subject-to") if one in known), "")
+    option = next((one for one in ("--goal", "--subject-to") if one in _options(error)), "")
     if not name or not option:
         return ""
     from coflash._core import CoflashError

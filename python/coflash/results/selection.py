@@ -75,9 +75,9 @@ def _once(runs: Iterable[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:
     for number, run in enumerate(runs):
         one = run[2]
         files = [file["sha256"] for file in inputs_of_run(one)]
-        told = one.get("coflash"), revision_of(one), *one.get("notes", ())
+        made = one.get("coflash"), revision_of(one), *one.get("notes", ())
         named = one["scenario"].get("name"), one["scenario"].get("seed")
-        same = (one.get("scenario_hash", number), *named, *told, *files)
+        same = (one.get("scenario_hash", number), *named, *made, *files)
         again += same in found
         found.setdefault(same, run)
     told = f"{counted(again, 'run')} {agreed(again, 'is')} there again in another folder, and counted once"
