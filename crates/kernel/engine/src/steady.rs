@@ -120,7 +120,8 @@ pub(crate) fn unsteady(
     } else {
         "precondition.until_steady=true first repeats the run's own writes until it no longer changes, and"
     };
-    let (least, most) = waf.iter().fold((f64::MAX, 0.0_f64), |(low, high), &one| (low.min(one), high.max(one)));
+    let (least, most) =
+        waf.iter().fold((f64::MAX, 0.0_f64), |(low, high), &one| (low.min(one), high.max(one)));
     let (last, is_up) = (waf[waf.len() - 1], excursion(&waf) > 0.0);
     let trend = match () {
         () if !has_trend => "without a trend",
@@ -166,7 +167,9 @@ mod tests {
         let told = of([6700, 6200, 4100, 4200]).expect("it falls");
         assert!(told.contains("6.70, 6.20, 4.10, 4.20") && told.contains("writes, falling"), "{told}");
         assert!(of([3000, 3100, 3200, 3350]).expect("a trend within the range").contains("rising"));
-        assert!(of([1220, 3590, 3510, 2640]).expect("it ends on the way down").contains("writes, up and down"));
+        assert!(
+            of([1220, 3590, 3510, 2640]).expect("it ends on the way down").contains("writes, up and down")
+        );
         assert!(of([3000, 3700, 3600, 3000]).expect("a wide range").contains("without a trend"));
         assert_eq!(of([3000, 3100, 2950, 3050]), None);
         let mut few = series(&[1000; 4], &[6700, 6200, 4100, 4200]);
