@@ -54,7 +54,9 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
     unknown = re.match(r"no such command '([^']+)'", text)
     if unknown:
         meant = renamed.get(f"{error.ctx.command_path} {unknown[1]}")
-        elsewhere = [meant] if meant else [path for path in commands() if path.rpartition(" ")[2] == unknown[1]]
+        # To list the commands of groups imports them.
+        every = commands() if not meant and "did you mean" not in text else ()
+        elsewhere = [meant] if meant else [path for path in every if path.rpartition(" ")[2] == unknown[1]]
         text = f"{text.partition(';')[0]}; did you mean {' or '.join(elsewhere)}?" if elsewhere else text
     help_of = error.ctx.command_path if error.ctx else "coflash"
     return f"{text} ({help_of} --help says what is allowed)"

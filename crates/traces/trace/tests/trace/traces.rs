@@ -105,7 +105,7 @@ fn files_whose_dates_overlap_are_read_one_after_the_other_and_told() {
     let row =
         |second: u64| format!("{},hm,0,Write,4096,4096,5\n", 128_166_372_000_000_000 + second * 10_000_000);
     let part = |name: &str, seconds: &[u64]| {
-        file("dates", name, &seconds.iter().map(|second| row(*second)).collect::<String>())
+        file("dates", name, seconds.iter().map(|second| row(*second)).collect::<String>())
     };
     let (first, inner, later) = (part("a.csv", &[0, 10]), part("b.csv", &[4, 8]), part("c.csv", &[60, 70]));
     let read = |paths: &[&String], merge| {
