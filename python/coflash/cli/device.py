@@ -76,11 +76,12 @@ def serve(
         shown_at, tiles = 0.0, Tiles()
         while not stop.wait(_SECONDS_BETWEEN_LOOKS):
             notes(news := served.look())
+            if not page:
+                continue
             values = None
-            if page and time.monotonic() - shown_at >= 1:
+            if time.monotonic() - shown_at >= 1:
                 shown_at, values = time.monotonic(), served.measured()
-            if page:
-                page.tell(served.recorded(), served.clients, news, tiles.take(values) if values else ())
+            page.tell(served.recorded(), served.clients, news, tiles.take(values) if values else ())
         notes(served.look())
     for session in served.sessions:
         say(f"result: {session / 'result'}", errors())

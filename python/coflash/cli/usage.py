@@ -24,8 +24,8 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
     if number := _number(error):
         return number
     renamed, known = json.loads(_RENAMED.read_text("utf-8")), _options(error)
-    option = str(getattr(error, "option_name", ""))
-    if (new := renamed.get(option)) and option not in known and "argument" not in str(error.message):
+    # Of an option that the command has not, options with like names are known, or that there are none.
+    if hasattr(error, "possibilities") and (new := renamed.get(str(getattr(error, "option_name", "")))):
         return f"{error.option_name}: is no option of this command; in its place: {new}"
     if goal := _goal(error):
         return f"{error.option_name}: is no option of this command; a bound is a goal: {goal}"

@@ -39,12 +39,14 @@ def matching(runs: Iterable[_Run[_Named]], where: Sequence[str]) -> tuple[list[_
     Raises:
         CoflashError: No run has such a key, or none that meets the earlier conditions has such a value.
     """
-    kept, older = _present(*_once(runs))
+    kept, notes = _once(runs)
+    kept, of_files = _present(kept)
+    notes += of_files
     if not any(".digest" in condition for condition in where):
         kept, of_policies = _newest(kept)
-        older += of_policies
+        notes += of_policies
     if not where:
-        return kept, older
+        return kept, notes
     scenarios = [flat(document["scenario"]) for *_, document in kept]
     leaves = [{path: as_text(value) for path, value in one.items() if value is not None} for one in scenarios]
     name_own(leaves)
@@ -65,7 +67,7 @@ def matching(runs: Iterable[_Run[_Named]], where: Sequence[str]) -> tuple[list[_
         wanted += [text_of(None)] * path.endswith(".digest")  # policies that are not the user's own have none
         same = [place for place, one in enumerate(leaves) if any(_is_same(one.get(path), each) for each in wanted)]
         kept, leaves = [kept[place] for place in same], [leaves[place] for place in same]
-    return kept, older
+    return kept, notes
 
 
 def _once(runs: Iterable[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:
@@ -84,14 +86,14 @@ def _once(runs: Iterable[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:
     return [*found.values()], [told] if again else []
 
 
-def _present(runs: list[_Run[_Named]], told_before: list[str]) -> tuple[list[_Run[_Named]], list[str]]:
+def _present(runs: list[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:
     """Leave out the runs of files as they were before, with a note on each file."""
     old = superseded_inputs(document for *_, document in runs)
     read = [{(file["file"], file["sha256"]) for file in inputs_of_run(document)} for *_, document in runs]
     older = Counter(name for files in read for name, _ in files & old)
     told = "{} was changed: {} of it as it was before left out (another --out keeps them apart)"
     notes = [told.format(name, counted(count, "run")) for name, count in older.items()]
-    return [run for run, files in zip(runs, read, strict=True) if not files & old], [*told_before, *notes]
+    return [run for run, files in zip(runs, read, strict=True) if not files & old], notes
 
 
 def _newest(runs: list[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:
