@@ -146,6 +146,10 @@ class TextTable:
             turned.begin()
             yield from turned._lines(room)
 
+    def __str__(self) -> str:
+        lines = (_GAP.join(cell.text for cell in line).rstrip() for line in self._lines(self.width))
+        return "\n".join(filter(None, [self.title, *lines, self.below]))
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         from rich.text import Text
 

@@ -85,25 +85,24 @@ def test_an_answer_on_the_edge_says_so_first_and_names_a_device_whose_whole_inte
         r"No cache, 20% spare space, cooperation=none \(\$\S+\) is on the edge: the cheapest of .* whose means meet ",
         first,
     )
-    assert " that meets " not in first and "; its interval reaches over the bound" in first
+    assert " that meets waf" not in first and "; none of those" not in first
+    goals, devices = found.tables()
+    assert goals.rows[0][-1] == ("on the edge: its interval reaches over the bound", "worse")
     assert found.inside is not None and found.inside.cost > found.answer.cost
-    assert f" The cheapest tried whose whole intervals do is {found.inside!s} ($" in first
-    assert re.search(r" whole intervals do is [^:]*: WAF, by host writes \d", first), "a number has its name"
+    assert f"; with room: {found.inside!s} ($" in found.headline
+    assert [cell.text for cell in devices.rows[1][:2]] == ["with room", str(found.inside)]
     inside, goal = found.inside.bounded[0], found.goals[0]
     assert len(found.inside.runs) == 2 and found.doubts[0].ends(inside)[1] <= goal.bound
     assert found.inside.spare == "24%", "and no dearer one than is needed"
     none = replace(found, insides=()).sentences[0]
-    assert none.endswith(" No device tried has whole intervals that do.")
+    assert none.endswith("; none of those that ran with all seeds and rounds has whole intervals that do.")
     # The errors of a drive count as seeds do.
     off = replace(wide, doubts=[Doubt(scaled=0.1, drive=(-0.99, 0.2), is_unmeasured=True)])
     assert not off.is_sure and "on the edge" in off.sentences[0]
-    assert (
-        " with 10.0\u00a0% of scaling and −99.0\u00a0% to +20.0\u00a0% of the drive where it was held out "
-        in off.sentences[0]
-    )
-    assert (
-        "; how far it is from this drive is not known here: docs/drives.md lists what was measured" in off.sentences[0]
-    )
+    judged = off.tables()[0].rows[0][-1].text
+    errors = "10.0\u00a0% of scaling and −99.0\u00a0% to +20.0\u00a0% of the drive where it was held out"
+    assert judged.startswith(f"on the edge: its interval reaches over the bound; the interval has {errors}")
+    assert judged.endswith("; how far it is from this drive is not known here: docs/drives.md lists what was measured")
 
 
 def test_few_blocks_of_a_drive_are_no_spare_share_of_it(trace: Path, store: Path) -> None:

@@ -39,11 +39,11 @@ class Known(Frontier):
         def is_enough(pair: Pair) -> bool:
             return bool((sizes[pair[0]] / most) ** bend * 1.5 + SHARES[pair[1]] / 60 * worth >= need)
 
-        def are_enough(pairs: Sequence[Pair]) -> list[bool]:
+        def lacks(pairs: Sequence[Pair]) -> list[float]:
             self.looked += pairs
-            return [is_enough(pair) for pair in pairs]
+            return [float(not is_enough(pair)) for pair in pairs]
 
-        super().__init__(pages, len(SHARES), COLUMNS, cost, are_enough, close, looked_most)
+        super().__init__(pages, len(SHARES), COLUMNS, cost, lacks, close, looked_most)
         self.truth = math.inf
         for column in range(len(SHARES)):
             low, high = -1, pages
@@ -75,39 +75,58 @@ def test_no_pair_is_cheaper_and_enough_but_for_what_is_told_and_none_is_looked_i
         assert search.best == math.inf
         return
     assert search.truth <= search.best <= search.truth / (1 - 0.0051)
-    assert search.left(is_uneven=False) <= 0.0051
+    assert search.left() <= 0.0051
     short = Known(seed, 0.005, 40)
     short.search()
     short.refine(40)
     assert len(short.looked) <= 40 + len(COLUMNS) + 3 * 9
-    alone = [short.cost((0, at)) for at in range(len(SHARES)) if short.are_enough([(0, at)])[0]]
+    alone = [short.cost((0, at)) for at in range(len(SHARES)) if short.lacks([(0, at)])[0] <= 0]
     assert short.best <= min(alone, default=math.inf), "the least second size alone is found in any case"
-    assert 1 - short.truth / short.best <= short.left(is_uneven=False) + 1e-9, (
-        "it tells how much cheaper one may be that it left"
-    )
+    assert 1 - short.truth / short.best <= short.left() + 1e-9, "it tells how much cheaper one may be that it left"
 
 
 def test_where_more_is_worse_a_grid_is_looked_into() -> None:
-    def are_enough(pairs: Sequence[Pair]) -> list[bool]:
-        return [first < 100 for first, _ in pairs]
+    def lacks(pairs: Sequence[Pair]) -> list[float]:
+        return [float(first >= 100) for first, _ in pairs]
 
-    search = Frontier(1000, 50, COLUMNS, lambda pair: pair[0] + pair[1] + 1, are_enough, 0.005, 40)
+    search = Frontier(1000, 50, COLUMNS, lambda pair: pair[0] + pair[1] + 1, lacks, 0.005, 40)
     search.search()
-    assert search.best == 1 and search.known[999, 49] is False
+    assert search.best == 1 and search.known[999, 49] > 0
 
 
 def test_a_pair_is_found_below_those_that_are_too_little_where_more_is_worse() -> None:
     looked: list[Pair] = []
 
-    def are_enough(pairs: Sequence[Pair]) -> list[bool]:
+    def lacks(pairs: Sequence[Pair]) -> list[float]:
         looked.extend(pairs)
-        return [80 <= first < 330 or first >= 900 for first, _ in pairs]
+        return [float(not (80 <= first < 330 or first >= 900)) for first, _ in pairs]
 
-    search = Frontier(1000, 1, [0], lambda pair: pair[0] + 1, are_enough, 0.005, 40)
+    search = Frontier(1000, 1, [0], lambda pair: pair[0] + 1, lacks, 0.005, 40)
     search.search()
     assert search.best > 900, "halves alone do not see it"
     search.look_below(0)
     assert search.best == 81 and len(looked) < 40 and len({*looked}) == len(looked)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_where_more_is_somewhat_worse_a_longer_search_leaves_less_and_tells_how_much_at_most(seed: int) -> None:
+    draw = random.Random(seed)
+    need, rough = draw.uniform(0.2, 0.9), draw.uniform(0.01, 0.1)
+    noise = [draw.uniform(0, rough) for _ in range(1000)]
+
+    def lacks(pairs: Sequence[Pair]) -> list[float]:
+        return [need - first / 1000 + noise[first] for first, _ in pairs]
+
+    truth = next(first for first in range(1000) if lacks([(first, 0)])[0] <= 0) + 1
+    ends = []
+    for most in (20, 60, 1000):
+        search = Frontier(1000, 1, [0], lambda pair: pair[0] + 1, lacks, 0, 20, uneven=0.0)
+        search.search()
+        search.uneven, search.most = rough, most
+        search.search()
+        assert search.best * (1 - search.left()) <= truth <= search.best
+        ends.append(search.left())
+    assert ends == sorted(ends, reverse=True) and ends[-1] == 0.0
 
 
 WORKLOADS: dict[str, dict[str, Any]] = {

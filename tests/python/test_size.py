@@ -70,19 +70,22 @@ def test_the_answer_is_the_cheapest_device_that_meets_the_goals(trace: Path, sto
     before = found.answer.point.jobs[0].scenario.to_dict()["precondition"]
     assert before["until_steady"] and before["through_caches"]
     assert any("Before the run its requests went through caches" in note for note in found.notes())
+    goals, devices = found.tables()
+    assert [row[0].text for row in goals.rows] == [goal.text for goal in found.goals]
+    rows = {row[0].text: row for row in devices.rows}
     for name, one in found.steps.items():
-        (said,) = re.findall(rf"a step {name} \([^)]*\) (.*?) for \$", found.sentences[1])
-        assert said.startswith("gives " if one.is_met else "breaks "), "each goal that a neighbour breaks is named"
+        broken = [cell.text.endswith("✗") for cell in rows[name][4:]]
+        assert broken == [excess > 0 for excess in one.excess], "each goal that a neighbour breaks is marked"
     # The parts of the difference between schemes add up, for each measure that was asked for.
     (reason,) = found.whys["waf_host"]
     assert sum(one.mean or 0.0 for one in reason.shares.values()) == pytest.approx(
         (reason.whole.mean or 0.0) - (reason.base.mean or 0.0)
     )
-    first, second, rests, last = found.sentences
-    assert first.startswith(str(found.answer)) and "over 2 seeds and 4 rounds of the trace" in first
-    assert second.startswith("waf_host<1.0 binds; a step less cache (")
+    first, second, how, rests, last = found.sentences
+    assert first.startswith(str(found.answer)) and goals.below == "± is over 2 seeds and 4 rounds of the trace."
+    assert second.startswith("waf_host<1.0 binds; from none (")
     assert re.search(r"from none \(a cache without cooperation\) to \S+ WAF, by host writes changes from ", second)
-    assert "cache sizes to a page or a percent; spare space 7% … 56%" in first and "from its bound" in first
+    assert "cache sizes to a page or a percent and spare space 7% … 56%" in how
     assert "exported" in rests and "rated for " in rests and "$/GiB" in rests and "assumed prices" in rests
     at, less = ((parsed(one.place[0]) or (0.0, ""))[0] for one in (found.answer, found.steps["less cache"]))
     assert at - less <= max(2**12, 0.06 * at), "no smaller cache is left to try"
@@ -90,7 +93,9 @@ def test_the_answer_is_the_cheapest_device_that_meets_the_goals(trace: Path, sto
     assert found.draw("pdf").startswith(b"%PDF")
     # Its report opens with the answer and draws what was tried: cost against the goal, and the frontier.
     subject = found.subject
-    assert (subject.answer, subject.question, subject.limits) == (first, f"{second} {rests}", tuple(last.split("\n- ")))
+    assert (subject.answer, subject.question, subject.tables) == (first, second, (goals, devices))
+    limits = [line for text in (last, rests, how) for line in text.split("\n- ")[1:]]
+    assert subject.limits == tuple(limits)
     assert subject.search is not None
     chosen, *others = subject.search["trials"]
     assert chosen["values"] == found.answer.point.values and chosen["allowed"]
@@ -133,7 +138,7 @@ def test_a_device_that_cannot_keep_up_with_the_trace_is_driven_in_a_closed_loop(
     slow = DRIVE.with_({"timing.page_program": "9ms"})
     found = coflash.size(trace, "waf_host<9", drive=slow, out=tmp_path, seeds=1)
     assert "closed loop): the device does not keep up" in found.how[1]
-    assert "the trace's times are ignored" in found.sentences[3]
+    assert "the trace's times are ignored" in found.sentences[4]
 
 
 def test_where_more_makes_a_goal_worse_a_grid_is_run(trace: Path, store: Path) -> None:
@@ -297,7 +302,7 @@ def test_an_answer_that_another_round_of_the_trace_changes_is_not_sure_and_the_c
     sure = coflash.size(trace, "waf_host<9", **asked, out=tmp_path / "sure")
     told = "surely within the goals, and the cheapest that was tried."
     assert sure.headline == f"{sure.answer} ({sized.priced(sure.answer.cost)}): {told}"
-    assert sure.asked == (sure.headline, *sure.how)
+    assert sure.asked == (sure.headline,) and all(one.rstrip(".") in sure.sentences[2] for one in sure.how)
     assert not sure.longer and sure.document()["sure"] and sure.sentences[0].startswith("4 MiB cache")
     # The interval has what the same device does over four rounds.
     number, (first, later) = sure.answer.bounded[0], (one.bounded[0].mean for one in sure.later)
@@ -320,8 +325,8 @@ def test_two_goals_may_bind_and_prices_are_of_a_cell(trace: Path, store: Path) -
     over = {"cache.size": "512KiB,1MiB,2MiB", "ftl.spare.share": "14%,28%,40%", "cooperation": ["none"]}
     found = coflash.size(trace, ["waf_host<1.3", "cost<0.0138"], drive=DRIVE, over=over, out=store, seeds=2)
     for name, one in found.steps.items():
-        (said,) = re.findall(rf"a step {name} \([^)]*\) (.*?) for \$", found.sentences[1])
-        assert ("breaks" in said) == (not one.is_met), said
+        (row,) = (row for row in found.tables()[1].rows if row[0].text == name)
+        assert any("✗" in cell.text for cell in row) == (not one.is_met), row
     less, more = (replace(found.answer, excess=excess) for excess in ((0.1, -0.1), (-0.1, 0.1)))
     both = replace(found, steps={"less cache": less, "more cache": more}).sentences[1]
     assert "; waf_host<1.3 and cost<0.0138 bind against each other" in both or not found.is_met
@@ -330,14 +335,14 @@ def test_two_goals_may_bind_and_prices_are_of_a_cell(trace: Path, store: Path) -
 def test_another_scheme_is_a_choice_and_one_whose_parts_cannot_be_had_is_told(trace: Path, store: Path) -> None:
     found = coflash.size(trace, "waf_host<0.9", drive=DRIVE, out=store, seeds=1)
     # Five schemes, and four beside each of four orders of eviction.
-    assert re.search(r" 21 other schemes or orders of eviction had to do on a cheaper device\.", found.how[2])
+    assert any("21 other schemes or orders of eviction had to do on a cheaper" in one for one in found.how)
     page = (Path(__file__).parents[2] / "docs/sizing.md").read_text("utf-8")
     assert re.findall(r"(\d+) other schemes", page) == ["21", "21"], "the page has the answers of this version"
     rests, *_ = re.findall(r"^The answer rests on .*?\n(?=The numbers)", page, re.MULTILINE | re.DOTALL)
     plain, here = (
-        re.sub(r"[\d.,]+ [GM]iB|[\d.]+ (?=dies|channel|days|years)", "#", text) for text in (rests, found.sentences[2])
+        re.sub(r"[\d.,]+ [GM]iB|[\d.]+ (?=dies|channel|days|years)", "#", text) for text in (rests, found.sentences[3])
     )
-    assert " ".join(plain.split()) == here
+    assert " ".join(plain.split()) == " ".join(here.split())
     own = coflash.size(trace, "waf_host<0.9", drive=DRIVE, over={"cooperation": ["none"]}, out=store, seeds=1)
     assert found.answer.is_met and own.answer.is_met and found.answer.cost <= own.answer.cost
     assert "other scheme" not in own.how[2]
@@ -348,13 +353,10 @@ def test_devices_that_cannot_be_made_are_no_choice_and_what_would_make_some_is_s
 ) -> None:
     drive = DRIVE.with_({"gc.low_mark": 24})
     found = coflash.size(trace, "waf_host<1.2", drive=drive, out=tmp_path, seeds=1)
-    least = re.search(
-        r"No device could be made with 7% … (\d+)% of spare space: .*too small.*gc\.low_mark=1", found.how[2]
-    )
+    how = found.sentences[2]
+    least = re.search(r"No device could be made with 7% … (\d+)% of spare space: .*too small.*gc\.low_mark=1", how)
     assert least and f"spare space {found.answer.spare.rstrip('%')}" not in f"spare space {least[1]}"
-    assert re.search(r"spare space (?!7%)\d+%( … 300%)? of what is exported\)", found.tried), (
-        "shares of no device were not tried"
-    )
+    assert re.search(r"spare space (?!7%)\d+%( … 300%)? of what is exported", how), "shares of no device were not tried"
     assert len(list(coflash.results(tmp_path))) > 12, "the devices that can be made are searched, not the others"
     assert "no less spare space" not in found.sentences[1]
 
@@ -368,9 +370,11 @@ def test_an_answer_without_a_cache_has_no_order_of_eviction_and_one_near_its_bou
     assert found.document()["sure"] and not any("cache.policy" in note for note in found.notes())
     number = found.answer.bounded[0].mean or 0.0
     near = coflash.size(trace, f"waf_host<{1.0001 * number:.5f}", drive=DRIVE, over=over, out=store, seeds=1)
-    if "its interval reaches over the bound" in near.sentences[0]:
-        assert not near.document()["sure"] and ": on the edge of waf_host<" in near.headline
-    assert "over 1 seeds" not in near.sentences[0]
+    assert not near.document()["sure"] and ": on the edge of waf_host<" in near.headline
+    goals, _ = near.tables()
+    assert goals.rows[0][-1].text.startswith("on the edge: ") and goals.below.startswith(
+        "± is over 1 seed and 4 rounds"
+    )
 
 
 def test_a_margin_holds_the_goals_under_more_rate_data_and_writes(trace: Path, tmp_path: Path) -> None:
@@ -423,11 +427,13 @@ def test_a_device_whose_caches_take_every_write_meets_a_goal_of_wear_and_the_ans
     assert found.is_met and found.answer.place[0] == "8MiB"
     first, second = found.sentences[:2]
     assert first.startswith("No sure answer: The caches took every write: ")
-    assert "; life at this rate has no end: no page of flash was written" in first and "set aside" not in first
-    assert "gives no wear" not in second and " – " not in first + second
+    goals, devices = found.tables()
+    assert [row[-1].text for row in goals.rows] == ["within", "no end: no page of flash was written"]
+    assert "set aside" not in first and " – " not in first + second
     assert not found.document()["sure"] and not found.longer and found.inside is None
     assert found.headline.endswith("): no sure answer.")
-    assert "breaks waf_host<0.2: " in second and " and breaks endurance.life_years>5: " in second
+    (less,) = (row for row in devices.rows if row[0].text == "less cache")
+    assert all(cell.text.endswith("✗") for cell in less[4:]) and len(less) == 6
     assert "against each other" not in second, "one step breaks both goals"
     assert found.subject.search is not None and found.draw("pdf").startswith(b"%PDF")
 
@@ -447,9 +453,9 @@ def test_a_number_that_no_run_has_sets_devices_aside_and_the_cheapest_of_equals_
     assert first.startswith("No sure answer: no device of 4 devices tried") and "no wear" not in found.sentences[1]
     assert found.is_met and not found.is_sure and not found.document()["met"], "the exit status is 3"
     assert found.headline.endswith(": no sure answer, since a goal cannot be judged.")
-    assert (
-        "has no number in any run, so that it cannot be judged; 4 set aside, of which no run has a number for " in first
-    )
+    judged = found.tables()[0].rows[0][-1].text
+    assert judged == "no run has a number, so that it cannot be judged"
+    assert "; 4 set aside, of which no run has a number for " in first
     assert "; 4 break the goals equally, and this is the cheapest of them" in first
     assert str(found.answer).startswith("1 MiB cache (none, lru), 28%") and not found.answer.is_met
     assert "inf" not in first
@@ -481,7 +487,8 @@ def test_of_schemes_that_do_on_a_cheaper_device_the_one_that_does_at_the_least_c
     assert unworn.rank > free.answer.rank, "a device whose caches take every write tells nothing"
     bounded = coflash.size(trace, ["waf_host<2", "cache.size<3MiB"], drive=DRIVE, over=over, out=store, seeds=1)
     assert bounded.answer.place == free.answer.place, "a bound lowers no cost"
-    assert "; cache.size 80 KiB, " in f"; {bounded._judged(1)}" and "over" not in bounded._judged(1), "a key is given"
+    _, limit, *_ = bounded._judged(1)
+    assert limit == "80 KiB", "a key is given, and has no interval"
     assert "that may be up to " in free.how[-1] or "untried" not in free.sentences[0]
 
 
@@ -546,8 +553,8 @@ def test_channels_of_the_answer_are_told(trace: Path, store: Path) -> None:
     over = {"cache.size": "1MiB", "ftl.spare.share": "28%", "cooperation": ["none"]}
     found = coflash.size(trace, "waf_host<9", drive=DRIVE, over=over, out=store, seeds=1)
     dies, channels = DRIVE.sizes()[0], DRIVE.to_dict()["flash"]["channels"]
-    assert f" exported, {dies} dies on {channels} channels of SLC flash" in found.sentences[2]
-    assert "a goal without times may take others. At the rate of the trace these erases last " in found.sentences[2]
+    assert f" exported, {dies} dies on {channels} channels of SLC flash" in found.sentences[3]
+    assert "a goal without times may take others\n- at the rate of the trace these erases last " in found.sentences[3]
     with pytest.raises(CoflashError, match=r"^cache\.size: 17MiB is 4352 pages, more than "):
         coflash.size(trace, "waf_host<9", drive=DRIVE, over=over | {"cache.size": "17MiB"}, out=store, seeds=1)
 
@@ -558,8 +565,8 @@ def test_a_drive_whose_own_cache_would_evict_whole_units_is_sized_with_one_in_th
     drive = DRIVE.with_({"ftl.indirection_unit": "8KiB", "cache.size": "0B"})
     over = {"ftl.spare.share": "28%,40%", "cooperation": ["none"]}
     found = coflash.size(trace, "waf_host<99", drive=drive, over=over, out=tmp_path, seeds=1)
-    first, second = found.sentences[:2]
-    assert first.startswith("No cache, 28% spare space") and "(in a search of caches in the host, to a page or" in first
+    first, second, how, *_ = found.sentences
+    assert first.startswith("No cache, 28% spare space") and "Searched caches in the host, to a page or" in how
     assert " MiB (whole units of 8 KiB) touched" in found.how[0]
     waf = found.answer.runs[0].metrics
     units = rf"; units of 8 KiB take ×2\.0 of the WAF, .* and GC ×{waf.waf_ftl:.2f}\.$"

@@ -95,6 +95,7 @@ def size(
     over: list[str] | None = None,
     assignments: list[str] | None = None,
     seeds: int = 3,
+    devices: int = 28,
     on: str | None = None,
     out: str = "results/size",
     json: Path | None = None,
@@ -114,6 +115,7 @@ def size(
         drive: `--drive NAME|FILE` A drive's scenario.
         over: `--over KEY=VALUES` More choices: gc.victim=greedy,fifo. May be repeated.
         seeds: `--seeds N 1..` Seeds of the answer, its neighbours and its reasons.
+        devices: `--devices N 1..` About the devices with which a search ends: more may find a cheaper one.
     """
     _ask(coflash.size, locals(), _explained)
 
@@ -253,7 +255,9 @@ def _show(finding: Finding, measures: Sequence[str], written: Sequence[str], to:
             to.print(line, soft_wrap=True)
 
     show(*finding.asked)
-    for table in finding.tables(*measures):
+    tables = finding.tables(*measures)
+    for table in tables:
+        to.print(end="\n" * (len(tables) > 1))
         console.show_table(table, console=to)
     show(*written, *finding.said(*measures))
     console.notes(finding.notes(*measures))

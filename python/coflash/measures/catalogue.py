@@ -77,25 +77,33 @@ def metric(name: str) -> str:
             msg = f'"{name}" is short for {len(others) + 1} measures (allowed: {", ".join(by_short[given])})'
             raise CoflashError(msg)
         return path
-    ends = {short.split(".")[-1]: short for short in reversed(by_short)}
+    near = _near(given, by_short)
+    group = [name for name in by_short if name.partition(".")[0] == given.partition(".")[0]]
+    groups = dict.fromkeys(re.sub(r"\..*", ".…", name) for name in by_short)
+    allowed = () if near else group if len(group) > 1 else groups
+    quoted = " or ".join(f'"{one}"' for one in near)
+    meant = f"; did you mean {quoted}?" if near else ""
+    listed = f" (allowed: {', '.join(allowed)})" if allowed else ""
+    raise CoflashError(f'no measure "{name}"{meant}{listed}')
+
+
+_NEAR = 3
+"""The most names that are told to be meant."""
+
+
+def _near(given: str, names: Iterable[str]) -> list[str]:
+    """Return the measures that may be meant: those with the same words, or with nearly the same name."""
+    ends = {name.split(".")[-1]: name for name in reversed([*names])}
     # `WAF` is first that of the host, and so is `waff`.
     beginnings = (given.lower(), given.lower()[: max(3, len(given) - 1)])
-    begins = [short for beginning in beginnings for short in by_short if short.startswith(beginning)]
+    words = {*re.split(r"[._]", given.lower())}
+    within = [name for name in names if words <= {*re.split(r"[._]", name)}]
+    begins = [name for beginning in beginnings for name in names if name.startswith(beginning)]
+    if found := within or begins:
+        return [*dict.fromkeys(found)][:_NEAR]
     last = [ends[one] for one in difflib.get_close_matches(given.split(".")[-1], ends, 1, _ALIKE)]
-    near = begins or difflib.get_close_matches(given, by_short, 1, _ALIKE) or last
-    near = near or difflib.get_close_matches(given, by_short, 1)
-    meant = f'; did you mean "{near[0]}"?' if near else ""
-    raise CoflashError(f'no measure "{name}"{meant} (allowed: {", ".join(_nearby(given, by_short))})')
-
-
-def _nearby(given: str, names: Iterable[str]) -> list[str]:
-    """The measures of the group that was meant; otherwise the single measures and the groups."""
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        groups.setdefault(name.partition(".")[0], []).append(name)
-    if len(meant := groups.get(given.partition(".")[0], [])) > 1:
-        return meant
-    return [name if [name] == members else f"{name}.…" for name, members in groups.items()]
+    near = difflib.get_close_matches(given, names, 1, _ALIKE) or last
+    return near or difflib.get_close_matches(given, names, 1)
 
 
 def short(name: str) -> str:

@@ -39,6 +39,7 @@ def report_html(subject: Subject) -> str:
     return Template(asset("page.html")).substitute(
         title=escape(subject.heading),
         question=f'<p class="question">{escape(subject.question)}</p>' if subject.question else "",
+        tables="".join(table.html() for table in subject.tables),
         notes=_limits(notes) if notes else "",
         varied=_varied(subject.varied),
         style="".join(asset(f"{name}.css") for name in ("colours", "base", "report")),

@@ -22,7 +22,7 @@ from coflash.measures.catalogue import is_number, measure
 from coflash.measures.measure import HEADLINE, Measure, applying, causes
 from coflash.measures.metrics import Metrics
 from coflash.measures.sections import can_act, sections
-from coflash.quantity import SCALES, Unit, counted, worths
+from coflash.quantity import SCALES, Unit, counted
 from coflash.report.search import search_charts
 from coflash.results.assumptions import NONE, beside
 from coflash.results.differences import METHOD, difference
@@ -128,7 +128,6 @@ def payload(subject: Subject) -> dict[str, Any]:
         "runs": [_facts(result) for result in results],
         "search": search_charts(subject.search) if subject.search else None,
         "scales": SCALES,
-        "units": worths(),
         "charts": templates(),
     }
 

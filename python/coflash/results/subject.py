@@ -21,6 +21,7 @@ from coflash.results.result import Result, mixed_revisions, replays
 from coflash.results.selection import matching
 from coflash.results.store import Fleets, FolderStore, LocalFolder
 from coflash.results.varying_keys import Key, labels, varied_keys
+from coflash.text_table import TextTable
 
 _SEARCH = "tune.json"
 
@@ -48,6 +49,8 @@ class Subject:
     """What is to be known of the fleets in the folders."""
     search: Mapping[str, Any] | None = None
     """The search that the runs are trials of, as `Tuning.document` gives it; None without one."""
+    tables: Sequence[TextTable] = ()
+    """The answer as tables."""
 
     @cached_property
     def varied(self) -> tuple[Key, ...]:

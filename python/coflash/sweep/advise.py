@@ -88,7 +88,7 @@ class Advice(Kept):
     best: Tried
     """The advised answer, perhaps the baseline."""
     ahead: str
-    """A costlier answer that saves more on average, but not beyond noise."""
+    """A larger answer that saves more on average, but not beyond noise."""
     reads: Tried | None
     """The answer that saves as much, as far as the intervals tell, and reads the fewest pages from flash."""
     refused: Mapping[str, tuple[str, ...]]
@@ -477,7 +477,9 @@ def _hits(runs: Sequence[Result]) -> float | None:
 
 
 def _cheapest(sure: Sequence[Tried], measure: Measure) -> tuple[Tried, str, Tried | None]:
-    """Return of those that save as much as the best one the one with the least memory, the best one, and the best read.
+    """Return of those that save as much as the best one the least, the best one, and the best read.
+
+    The least has the least memory, and then the fewest parts.
 
     The last one is None where the first one has as many read hits.
     """
@@ -489,7 +491,7 @@ def _cheapest(sure: Sequence[Tried], measure: Measure) -> tuple[Tried, str, Trie
         return one is most or (bool(known) and all(each.low <= 0 for each in known))
 
     alike = [one for one in sure if is_alike(one)]
-    chosen = min(alike, key=lambda one: (one.memory_bytes or 0, one.value))
+    chosen = min(alike, key=lambda one: (one.memory_bytes or 0, len(one.answer.parts), one.value))
     reads = max(alike, key=lambda one: one.hits or 0.0)
     is_better = (reads.hits or 0.0) - (chosen.hits or 0.0) > _A_POINT
     return chosen, "" if chosen is most else most.answer.name, reads if is_better else None

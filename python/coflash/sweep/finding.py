@@ -7,19 +7,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from html import escape
 from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from coflash._core import __version__
 from coflash.files import atomic_write
-from coflash.quantity import Unit, counted, show, show_change
-from coflash.results.estimate import Estimate, show_estimate
+from coflash.quantity import Unit, show, show_change
 from coflash.results.notes import together
 from coflash.results.result import Result
 from coflash.results.store import Failure
 from coflash.scenario import Scenario
-from coflash.sweep.goal import Condition
 from coflash.text_table import TextTable
 
 if TYPE_CHECKING:
@@ -94,7 +93,11 @@ class Finding(ABC):
         return json.dumps({"coflash": __version__, **self.document(*measures)}, indent=2, ensure_ascii=False) + "\n"
 
     def __str__(self) -> str:
-        return "\n".join(self.sentences)
+        return "\n".join([self.headline, *map(str, self.tables()), *self.sentences]).strip()
+
+    def _repr_html_(self) -> str:
+        texts = (f"<p>{escape(text)}</p>".replace("\n", "<br>") for text in self.sentences)
+        return "".join([*(table.html() for table in self.tables()), *texts])
 
 
 @dataclass(frozen=True)
@@ -139,15 +142,6 @@ _UNITS: Mapping[str, Unit] = {unit: unit for unit in get_args(Unit)}
 def say(sentence: str, /, **values: object) -> str:
     """Return a sentence of `sentences.json`, or a part of one, with its values."""
     return _Numbers().format(_sentences()[sentence], **values)
-
-
-def say_bounded(goal: Condition, number: Estimate, excess: float, more: str = "") -> str:
-    """Say the number that a goal bounds, and by how much it breaks the bound: 5.31 ms ✗ +6.2 %."""
-    if goal.is_known_before:  # no measurement
-        number, more = number._replace(half_width=None), ""
-    seeds = say("over seeds", seeds=counted(number.runs, "seed")) if number.half_width is not None else ""
-    broken = say("broken", by=excess * goal.sign) if excess > 0 else ""
-    return f"{show_estimate(number, goal.measure.unit)}{seeds}{more}{broken}"
 
 
 def say_limits(scenario: Scenario, of_times: Sequence[str], others: Sequence[str], is_timed: bool = False) -> str:

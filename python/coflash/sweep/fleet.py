@@ -91,9 +91,6 @@ class Fleet(Finding, Tabular):
     def __repr__(self) -> str:
         return f"<Fleet of {self.count} in {self.sweep.place}>"
 
-    def _repr_html_(self) -> str:
-        return "".join(table.html() for table in self.tables())
-
     @property
     def count(self) -> str:
         """The number of volumes with a device, and of all, those that cannot be read included: 298 of 300 volumes."""

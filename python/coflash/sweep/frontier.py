@@ -12,7 +12,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, pairwise
+from itertools import pairwise
 
 _GRID, _AT_ONCE = 8, 3
 """The steps of the coarse grid; the most pairs that are looked into before others may be better."""
@@ -32,21 +32,24 @@ class Frontier:
     """The second sizes that are looked into in any case."""
     cost: Callable[[Pair], float]
     """The cost of a pair, which grows with both; infinite from where a pair is not allowed."""
-    are_enough: Callable[[Sequence[Pair]], Sequence[bool]]
-    """Find out which pairs are enough."""
+    lacks: Callable[[Sequence[Pair]], Sequence[float]]
+    """Find out how much each of some pairs lacks; one that is enough lacks nothing."""
     close: float
     """The share of the cost by which a pair must be cheaper to be looked for."""
     most: float
     """The number of pairs after which only the column of the best one is looked into; `left` tells what that leaves."""
     best: float = math.inf
     """The cost of the cheapest pair that is enough, here or elsewhere."""
-    known: dict[Pair, bool] = field(default_factory=dict)
+    known: dict[Pair, float] = field(default_factory=dict)
+    """What each pair lacks that was looked into."""
+    uneven: float = 0.0
+    """The most that a pair lacked more than one with less of both: one that lacks no more than this rules out none."""
 
     def probe(self, pairs: Sequence[Pair]) -> bool:
         """Look into some pairs; return whether one is enough."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self.known]
-        self.known |= zip(new, self.are_enough(new), strict=True) if new else ()
-        enough = [self.cost(pair) for pair in pairs if self.known[pair]]
+        self.known |= zip(new, self.lacks(new), strict=True) if new else ()
+        enough = [self.cost(pair) for pair in pairs if self.known[pair] <= 0]
         self.best = min([self.best, *enough])
         return bool(enough)
 
@@ -77,11 +80,11 @@ class Frontier:
         self.search()
         self._least_second()
         self.most = math.inf
-        self._halve([pair[1] for pair, enough in self.known.items() if enough and self.cost(pair) == self.best], 0)
+        self._halve([pair[1] for pair, lack in self.known.items() if lack <= 0 and self.cost(pair) == self.best], 0)
 
     def _least_second(self) -> None:
         """Find the least second size that is enough with the least first one, if that is the cheapest pair."""
-        short = [at for (first, at), enough in self.known.items() if first == 0 and not enough]
+        short = [at for (first, at), lack in self.known.items() if first == 0 and lack > 0]
         least = max(short, default=-1) + 1
         cheaper = [at for at in range(least, self.seconds) if self.cost((0, at)) < self.best < math.inf]
         bisect_left(cheaper, True, key=lambda at: self.probe([(0, at)]))
@@ -92,35 +95,33 @@ class Frontier:
         self.probe([(dearest * at // _GRID, column) for at in range(_GRID + 1) if dearest >= 0])
         self._halve([column], 0)
 
-    def left(self, is_uneven: bool) -> float:
-        """Return the share by which a pair may be cheaper than the best one; where more is worse, none is ruled out."""
-        columns = range(self.seconds)
-        pairs = [(ends[0] + 1, at) for at, ends in self._paying(columns, 0).items()]
-        if is_uneven:
-            untried = ((first for first in range(self.firsts) if (first, at) not in self.known) for at in columns)
-            pairs = [(first, at) for at, firsts in enumerate(untried) for first in islice(firsts, 1)]
-        least = min(map(self.cost, pairs), default=self.best)
+    def left(self) -> float:
+        """Return the share by which a pair may be cheaper than the best one."""
+        untried = self._paying(range(self.seconds), 0)
+        least = min((self.cost((firsts[0], at)) for at, firsts in untried.items()), default=self.best)
         return max(0.0, 1 - least / self.best) if self.best else 0.0
 
     def dearest(self, column: int, cost: float) -> int:
         """Return the largest first size of a column that is cheaper than a cost; -1 if none is."""
         return bisect_left(range(self.firsts), cost, key=lambda first: self.cost((first, column))) - 1
 
-    def _ends(self, column: int, close: float) -> Pair:
-        """Return the first size below those of a column that may be the cheapest, and the one above them."""
-        high = min([one for (one, other), enough in self.known.items() if enough and other <= column] or [self.firsts])
-        low = [one for (one, other), enough in self.known.items() if not enough and other >= column and one < high]
-        return max(low, default=-1), min(high, self.dearest(column, self.best * (1 - close)) + 1)
+    def _untried(self, column: int, close: float) -> Sequence[int]:
+        """Return the first sizes of a column that may be the cheapest."""
+        high = min([one for (one, other), lack in self.known.items() if lack <= 0 and other <= column] or [self.firsts])
+        short = [one for (one, other), lack in self.known.items() if lack > self.uneven and other >= column]
+        low = max((one for one in short if one < high), default=-1)
+        between = range(low + 1, min(high, self.dearest(column, self.best * (1 - close)) + 1))
+        return [one for one in between if (one, column) not in self.known] if self.uneven else between
 
     def _halve(self, columns: Sequence[int], close: float) -> None:
         while len(self.known) < self.most and (pairs := self._paying(columns, close)):
             # What may be the cheapest comes first; and of each column the least size, since it is often enough.
-            first = sorted(pairs, key=lambda at, ends=pairs: self.cost((ends[at][0] + 1, at)))[:_AT_ONCE]  # type: ignore[misc]
-            self.probe([(0 if pairs[at][0] < 0 else sum(pairs[at]) // 2, at) for at in first])
+            first = sorted(pairs, key=lambda at, firsts=pairs: self.cost((firsts[at][0], at)))[:_AT_ONCE]  # type: ignore[misc]
+            self.probe([(0 if pairs[at][0] == 0 else pairs[at][(len(pairs[at]) - 1) // 2], at) for at in first])
 
-    def _paying(self, columns: Iterable[int], close: float) -> dict[int, Pair]:
-        """Return the ends of the columns in which a cheaper pair may be."""
-        return {at: ends for at in columns if (ends := self._ends(at, close))[1] - ends[0] > 1}
+    def _paying(self, columns: Iterable[int], close: float) -> dict[int, Sequence[int]]:
+        """Return the first sizes of the columns in which a cheaper pair may be."""
+        return {at: firsts for at in columns if (firsts := self._untried(at, close))}
 
     def _between(self) -> list[int]:
         """Return the middle column of each gap in which a cheaper pair may be."""

@@ -193,6 +193,12 @@ class Condition:
             return -1.0
         return math.inf if value is None else self.sign * (value - self.bound) / (abs(self.bound) or 1.0)
 
+    def lack(self, excess: float) -> float:
+        """Return the factor by which a bound is broken, as a logarithm, given the violation; at most 0 if it is met."""
+        if self.sign * excess <= -1:  # a lower bound by no value, or an upper one by zero
+            return math.copysign(math.inf, excess)
+        return self.sign * math.log1p(self.sign * excess)
+
     def value_at(self, excess: float) -> float:
         """Return the value that violates the bound by this share of it."""
         return self.bound + self.sign * excess * (abs(self.bound) or 1.0)
@@ -221,7 +227,9 @@ def condition(text: str, cost: str | None = None, margin: float = 0.0) -> Condit
     of = number(f"{COST} {cost}" if name == COST and cost is not None else name)
     measure = of.measure if of.measure.label != "cost ($)" else replace(of.measure, path=COST)
     called = short(measure.path) if not of.is_known_before else measure.path
-    value = number_in(given)
+    plain = given.removeprefix("$") if measure.path == COST else given
+    plain = plain.removesuffix("years") if measure.unit == "years" else plain
+    value = number_in(plain.strip())
     needs_unit = {"ns": 0.0, "bytes": 0.0, "share": 1.0}.get(measure.unit, math.inf)
     is_bare = value is not None and not value[1] and value[0] > needs_unit
     if value is None or value[1] not in ("", measure.unit) or is_bare:

@@ -34,7 +34,20 @@ from coflash.sweep.grown import BLOCKS_MIN, Grown
 from coflash.sweep.memory import flash_bytes, flash_over_exported, page_bytes
 from coflash.sweep.plan import Point, digest, refusal
 from coflash.sweep.question import Question, estimates, folder_for
-from coflash.sweep.sized import EXPORTED, PRICES, ROUNDS, SMALLER, SPARE, Sized, Sizing, priced, prices, uneven
+from coflash.sweep.sized import (
+    EXPORTED,
+    POLICY,
+    PRICES,
+    ROUNDS,
+    SCHEME,
+    SMALLER,
+    SPARE,
+    Sized,
+    Sizing,
+    priced,
+    prices,
+    uneven,
+)
 from coflash.trace import Paths, info
 
 DEVICE, _A_DRIVE = "demo", "15.36TB"
@@ -45,15 +58,14 @@ _WIDER = (*SPARES, *range(58, 120, 2), *range(120, 305, 5))
 _FINE = 100
 """The pages from which a step of the cache is more than a page: a percent."""
 _WITHOUT = "more spare space with the cache gone"
-_PROBES, _CONFIRMED = 3, 2
-"""The devices more that are tried for one whose whole intervals meet the goals, and those that run with all seeds."""
+_PROBES = 3
+"""The devices more that are tried for one whose whole intervals meet the goals."""
 _LATE, _MORE_CHANNELS = 1.02, (1, 2, 4, 8)
-_CLOSE, _CHEAPER, _FEW, _PAIRS = 0.02, 0.05, 12, 28
+_CLOSE, _CHEAPER, _FEW, DEVICES = 0.02, 0.05, 12, 28
 """The shares of a cost by which a device is looked for, and another scheme; the devices at first, and of a search."""
 _RUNS_OF_SEED = 15
 """About the runs with each seed: of the answer, its neighbours and its explanation."""
-_CACHE, _SCHEME = "cache.size", "cooperation.name"
-_POLICY = "cache.policy"
+_CACHE = "cache.size"
 _TIER, _TIER_SEGMENTS, _TIER_STEPS = "hybrid.scheme.name", 64, 17
 """The key of the scheme of a flash cache before disks; the segments of the largest one, and its sizes."""
 _PERIODS, _PERIOD = 16, 256
@@ -79,6 +91,7 @@ def size(
     requests: int | None = None,
     space: str | None = None,
     seeds: int = 3,
+    devices: int = DEVICES,
     on: On = None,
     progress: bool = False,
 ) -> Sizing:
@@ -99,6 +112,8 @@ def size(
         requests: The number of requests of a workload, by default 400,000.
         space: The address space of a workload, by default `1GiB`.
         seeds: The number of seeds for the answer and for its explanation; the search has the first one alone.
+        devices: About the number of devices with which a search ends. The answer says how much cheaper one may be that
+            it leaves untried; a search with more goes on where that with fewer ended.
         on: As of [`sweep`][coflash.sweep.sweep].
         progress: Whether to show progress on the standard error stream.
 
@@ -144,7 +159,7 @@ def size(
         with suppress(CoflashError):  # too many copies
             Grown.of(about, margin, _A_DRIVE, scenario, is_timed=timed)
             grown = replace(grown, can_grow=True)
-    sizer = _Sizer(replace(question, part=grown.part), grown, bounds, cost, axes_of(over or {}), seeds)
+    sizer = _Sizer(replace(question, part=grown.part), grown, bounds, cost, axes_of(over or {}), seeds, devices)
     with question.asked(sizer.so_far):
         return sizer.run([*made, *grown.how])
 
@@ -160,8 +175,10 @@ class _Sizer:
         prices: str,
         axes: Sequence[Axis],
         seeds: int,
+        devices: int,
     ) -> None:
-        self.question, self.goals, self.seeds, self.prices = question, bounds, seeds, prices
+        self.question, self.goals, self.prices = question, bounds, prices
+        self.seeds, self.pairs = seeds, devices
         self.drive = question.scenario
         (self.cost,) = goals(None, None, prices)
         self.tried: dict[tuple[str, Assignment], Sized] = {}
@@ -228,18 +245,15 @@ class _Sizer:
 
     def _point(self, cache: str, rest: Assignment = (), seeds: int = 1) -> Point:
         """Return a device; without a cache it has no order of eviction."""
-        rest = tuple(pair for pair in rest if cache != "0B" or pair[0] != _POLICY)
+        rest = tuple(pair for pair in rest if cache != "0B" or pair[0] != POLICY)
         return self.question.point(((self.cache, cache), *rest), seeds)
 
     def run(self, how: Sequence[str]) -> Sizing:
         self._check_size()
         self.others = [] if self.axes else self._other_choices()
-        self.question.pace.runs = _PAIRS + len(self.others) + _RUNS_OF_SEED * self.seeds
-        how = (*how, _read(self.grown), self._in_time(), self._widely_searched())
-        spares = _ends(self.spares[self.refused :])
-        is_of_exported = self.base.to_dict()["ftl"]["spare"]["definition"] == "over_provisioning"
-        of = say("of exported") if is_of_exported else ""
-        tried = say("tried", devices=counted(len(self.tried), "device"), grid=self.grid, spares=spares, of=of)
+        self.question.pace.runs = self.pairs + len(self.others) + _RUNS_OF_SEED * self.seeds
+        how = (*how, _read(self.grown), self._in_time(), *self._widely_searched())
+        tried = say("tried", devices=counted(len(self.tried), "device"))
         searched = dict(self.tried)
         best, steps = self._steps(self._confirmed())
         devices = [*(searched | {best.place: best}).values()]
@@ -301,8 +315,9 @@ class _Sizer:
                 (one,) = self._ran([places[middle]])
                 low, high = (low, middle) if one is not None and is_inside(one) else (middle, high)
         ranked = sorted(filter(is_inside, self.tried.values()), key=lambda one: one.cost)
-        dearer = [one.place for one in ranked if one.cost >= best.cost][:_CONFIRMED]
-        for place in dearer:
+        dearer = [one.place for one in ranked if one.cost > best.cost]
+        # The cheapest may have a cache that is a page larger, and little more room.
+        for place in dict.fromkeys([*dearer[:1], *(place for place in places[high:][:1] if place in dearer)]):
             one, first = self._ran([place], self.seeds)[0], self._ran([place])[0]
             if one is not None and first is not None and is_inside(one):
                 later = self._later(first)  # more rounds with one seed tell enough
@@ -367,7 +382,7 @@ class _Sizer:
             raise CoflashError(say("no rate", reason=reason))
         return say("as answered", depth=replay["queue_depth"], reason=reason)
 
-    def _widely_searched(self) -> str:
+    def _widely_searched(self) -> list[str]:
         """Search, and once more among larger shares of spare space where the largest one is the best."""
         searched, best = self._searched(), self._ranked()[0]
         if not (self.can_widen and best.far < 1 and best.spare == self.spares[-1]):
@@ -376,12 +391,15 @@ class _Sizer:
             self._spare([f"{share}%" for share in _WIDER])
         return self._searched()
 
-    def _searched(self) -> str:
-        """Search the cheapest cache and spare share for whatever is varied, or else under another scheme, too."""
+    def _searched(self) -> list[str]:
+        """Search the cheapest cache and spare share for whatever is varied, or else under another scheme, too.
+
+        Returns how, in sentences.
+        """
         self.tried.clear()
         best, winner = math.inf, None
         for rest in self.rests:
-            search = self._frontier(rest, rest, _FEW if self.others else _PAIRS, best)
+            search = self._frontier(rest, rest, _FEW if self.others else self.pairs, best)
             search.search()
             winner, best = (search, search.best) if search.best < best else (winner, best)
         if not self.tried:
@@ -391,22 +409,24 @@ class _Sizer:
         while others:
             found, others = self._under_another(winner or search, others)
             if found:
-                found.refine(_PAIRS)
+                found.refine(self.pairs)
                 winner = found
         if winner and winner.most == _FEW:
-            winner.refine(_PAIRS)
-        parts = [say("bisected")]
-        is_uneven = winner is not None and uneven([*self.tried.values()], self.goals) != ""
-        if winner and is_uneven:
+            winner.refine(self.pairs)
+        is_of_exported = self.base.to_dict()["ftl"]["spare"]["definition"] == "over_provisioning"
+        of = say("of exported") if is_of_exported else ""
+        parts = [say("bisected", grid=self.grid, spares=_ends(self.spares[self.refused :]), of=of)]
+        if winner and uneven(self.tried.values(), self.goals)[0]:
             for column in {self.spares.index(self._ranked()[0].spare), len(self.spares) - 1}:
                 winner.look_below(column)
+            winner.uneven, winner.most = uneven(self.tried.values(), self.goals)[0], self.pairs
+            winner.search()
             parts.append(say("looked below"))
         parts += [say("schemes", tried=counted(len(self.others), "other scheme"))] if self.others else []
-        self.left = winner.left(is_uneven) if winner else 0.0
-        parts += [say("left", left=self.left)] if self.left >= _CLOSE else []
+        self.left = winner.left() if winner else 0.0
         if self.refused:
             parts.append(say("no device", spares=_ends(self.spares[: self.refused]), reason=self.problem))
-        return " ".join(parts)
+        return parts
 
     def _under_another(
         self, search: Frontier, others: Sequence[Assignment]
@@ -445,16 +465,17 @@ class _Sizer:
     def _frontier(self, rest: Assignment, priced: Assignment, most: int, best: float) -> Frontier:
         """Return the search among the devices with some other values, priced as with others."""
 
-        def are_enough(pairs: Sequence[Pair]) -> list[bool]:
+        def lacks(pairs: Sequence[Pair]) -> list[float]:
             ran = self._ran([self._place(pair, rest) for pair in pairs])
             failed = [pair[1] + 1 for pair, one in zip(pairs, ran, strict=True) if one is None]
             self.refused = max([self.refused, *failed])
-            return [one is not None and one.is_met for one in ran]
+            of_goals = [zip(self.goals, one.excess, strict=True) if one else () for one in ran]
+            return [max((goal.lack(excess) for goal, excess in each), default=math.inf) for each in of_goals]
 
         def cost(pair: Pair) -> float:
             return self._priced(priced, pair) if pair[1] >= self.refused else math.inf
 
-        return Frontier(len(self.sizes), len(self.spares), self.columns, cost, are_enough, _CLOSE, most, best)
+        return Frontier(len(self.sizes), len(self.spares), self.columns, cost, lacks, _CLOSE, most, best)
 
     @cache  # noqa: B019 - of one search
     def _priced(self, rest: Assignment, pair: Pair) -> float:
@@ -534,7 +555,7 @@ class _Sizer:
 
     def _variants(self, best: Sized) -> dict[str, tuple[Result, ...]]:
         """Run the answer's device under its scheme and each whose parts it has, and without a cache."""
-        key, scenario = _TIER if best.is_tier else _SCHEME, self.base.set([*best.point.values.items()])
+        key, scenario = _TIER if best.is_tier else SCHEME, self.base.set([*best.point.values.items()])
         varied = [pair for pair in best.place[1] if pair[0] in (key, key.removesuffix(".name"))]
         rest = tuple(pair for pair in best.place[1] if pair not in varied)
         nonzero = best.place[0] if best.place[0] != "0B" else self.sizes[len(self.sizes) // 2]
@@ -544,7 +565,7 @@ class _Sizer:
         own = scheme_of({"scenario": scenario.to_dict()})
         schemes[own] = next(iter(varied), (key, own))
         places = {one: (nonzero, (*rest, pair)) for one, pair in schemes.items()}
-        places = places if best.is_tier else {"no cache": ("0B", (*rest, (_SCHEME, "none"))), **places}
+        places = places if best.is_tier else {"no cache": ("0B", (*rest, (SCHEME, "none"))), **places}
         return {name: one.runs for name, one in self._named(places).items()}
 
     def _ran(self, places: Sequence[tuple[str, Assignment]], seeds: int = 1) -> list[Sized | None]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Any
 
 from coflash.measures.measure import MEASURES, WAF_HOST, Measure
-from coflash.quantity import parsed, show
+from coflash.quantity import counted, parsed, show, show_change
 from coflash.results.assumptions import LIFE, assumptions_of
-from coflash.results.estimate import Estimate
+from coflash.results.estimate import Estimate, show_estimate
 from coflash.results.notes import checks, times_of_cell
 from coflash.results.result import Result
 from coflash.results.subject import Subject
@@ -19,15 +19,17 @@ from coflash.results.why import LATTICES, TIERS, Why
 from coflash.scenario import Scenario
 from coflash.sweep.design import Assignment
 from coflash.sweep.doubt import Doubt
-from coflash.sweep.finding import Kept, say, say_bounded, say_limits
+from coflash.sweep.finding import Kept, say, say_limits
 from coflash.sweep.goal import COST, Condition, goals
 from coflash.sweep.plan import Point
 from coflash.sweep.tune import Trial, Tuning
+from coflash.text_table import Cell, TextTable
 
 if TYPE_CHECKING:
     from coflash.charts import Format
 
 SPARE, EXPORTED = "ftl.spare.share", "flash.exported"
+SCHEME, POLICY = "cooperation.name", "cache.policy"
 PRICES = "cache.size*3 $/GiB + flash.size*0.08 $/GiB"
 _PRICED, _PER_CELL = "November 2026", {"slc": 3, "mlc": 1.5, "tlc": 1, "qlc": 0.75}
 """The month of the prices, and the price of flash by its cell as a multiple of that of TLC: a cell costs the same."""
@@ -97,8 +99,10 @@ class Sized:
     def __str__(self) -> str:
         cache, ((_, spare), *others) = self.place
         values = self.point.jobs[0].scenario.to_dict()
-        of_cache = (values["cooperation"]["name"], values["cache"]["policy"]["name"]) if cache != "0B" else ()
-        under = (values["hybrid"]["scheme"]["name"],) if self.is_tier else of_cache
+        of_cache = {SCHEME: values["cooperation"]["name"], POLICY: values["cache"]["policy"]["name"]}
+        with_parameters = {key for key, value in others if value.startswith("{")}
+        names = [name for key, name in of_cache.items() if key not in with_parameters and cache != "0B"]
+        under = [values["hybrid"]["scheme"]["name"]] if self.is_tier else names
         more = "".join(f", {key}={value}" for key, value in others if value not in under)
         name = "flash cache" if self.is_tier else "cache"
         name += f" ({', '.join(under)})" if under else ""
@@ -116,7 +120,7 @@ class Sizing(Kept):
     """How the trace was read, how its time is replayed, and how devices were searched."""
     answer: Sized
     tried: str
-    """The number of devices that were tried, and the steps between them."""
+    """The number of devices that were tried."""
     devices: Sequence[Sized]
     """These devices."""
     later: tuple[Sized, ...]
@@ -176,13 +180,13 @@ class Sizing(Kept):
         device = f"{str(self.answer)[:1].upper()}{str(self.answer)[1:]} ({priced(self.answer.cost)})"
         inside = say("inside in short", device=f"{self.inside} ({priced(self.inside.cost)})") if self.inside else ""
         verdict = "unsure" if is_unsure else self._verdict
-        left = say("left in short", left=self.left) if self.left else ""
+        left = say("left in short", left=self.left, more=2 * len(self.devices)) if self.left else ""
         return say(f"in short: {verdict}", device=device, goals=near, inside=inside) + left
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The answer in a line, and how it was found."""
-        return self.headline, *self.how
+        """The answer in a line."""
+        return (self.headline,)
 
     @property
     def binding(self) -> Condition | None:
@@ -221,15 +225,14 @@ class Sizing(Kept):
         return next((text for one in documents for text in (*checks(one), *times_of_cell(one) * is_timed)), "")
 
     @property
-    def sentences(self) -> tuple[str, str, str, str]:
-        """The answer, what binds and why, what the answer rests on, and what the numbers do not tell."""
+    def sentences(self) -> tuple[str, ...]:
+        """The answer, what binds and why, how it was found, what it rests on, and what the numbers do not tell."""
         answer = say(
             self._verdict,
             device=f"{self.answer} ({priced(self.answer.cost)})",
             tried=self.tried,
             goals=" and ".join(goal.text for goal in self.goals),
-            numbers="".join(["; ".join(map(self._judged, range(len(self.goals)))), *self._remarks()]),
-            inside=self._inside(),
+            remarks="".join(self._remarks()),
         )
         changes = [say("rounds change", goal=goal, ends=ends, unit=goal.measure.unit) for goal, ends in self._drifts]
         unsure = say("unsure answer", rounds=ROUNDS, changes="; ".join(changes), longer=self.longer) if changes else ""
@@ -240,7 +243,8 @@ class Sizing(Kept):
         limits = say_limits(self.scenario, [say(loop)], [*beyond, say(history), say("seeds")], is_timed)
         unsure = unsure or (say("tells nothing", nothing=self.nothing) if self.nothing else "")
         answer = unsure + answer if unsure else answer[0].upper() + answer[1:]
-        return answer, f"{'; '.join(self._reasons())}.", self._rests(), limits
+        how = say("found by", how="\n- ".join(one.rstrip(".") for one in self.how))
+        return answer, f"{'; '.join(self._reasons())}.", how, self._rests(), limits
 
     def _number(self, place: int) -> Estimate:
         """Return the number that a goal bounds over the seeds and over several rounds of the trace."""
@@ -257,31 +261,56 @@ class Sizing(Kept):
         pairs = zip(self.goals, self._intervals, strict=True)
         return [low * (1 - _NO_ROOM) < goal.bound < high * (1 + _NO_ROOM) for goal, (low, high) in pairs]
 
-    def _judged(self, place: int) -> str:
-        """Say the number that a goal bounds, how sure it is, and how far it is from its bound."""
-        goal, seeds, excess = self.goals[place], self.answer.bounded[place], self.answer.excess[place]
-        if seeds.mean is None:
-            return goal.measure.label + say("no number" if excess > 0 else "not worn")
-        more = "" if math.isnan(self._ends(place)[1]) else say("over rounds", rounds=ROUNDS)
-        more += say("same seeds") if seeds.runs > 1 and (seeds.half_width or 0.0) <= seeds.rounding else ""
-        doubt, room = self.doubts[place], say("room", by=abs(excess)) if excess <= 0 else ""
-        whole = {"errors": doubt.errors, "ends": self._intervals[place], "unit": goal.measure.unit}
-        room += say("whole", **whole) if doubt.errors else ""
-        room += say("unmeasured") if doubt.is_unmeasured else ""
-        low, high = self._intervals[place]
-        near = say("reaches over" if low < goal.bound < high else "no room")
-        room += near if self._near[place] and excess <= 0 else ""
-        return f"{goal.measure.label} {say_bounded(goal, self._number(place), excess, more)}{room}"
+    def tables(self, *_: str) -> list[TextTable]:
+        """Return the goals, and the answer beside other devices."""
+        more = say("over rounds", rounds=ROUNDS) if self.later else ""
+        alike = [
+            goal.measure.label
+            for goal, seeds in zip(self.goals, self.answer.bounded, strict=True)
+            if not goal.is_known_before and seeds.runs > 1 and (seeds.half_width or 0.0) <= seeds.rounding
+        ]
+        more += say("same seeds", labels=", ".join(alike)) if alike else ""
+        intervals = say("intervals", seeds=counted(len(self.answer.runs), "seed"), more=more)
+        goals = TextTable(say("goals heads").split("|"), "llrrl", wraps=True, below=intervals)
+        for place in range(len(self.goals)):
+            goals.add(*self._judged(place))
+        labels = [goal.measure.label for goal in self.goals]
+        devices = TextTable([*say("devices heads").split("|"), *labels], "llrr", wraps=True)
+        devices.add(*self._row(say("row: answer"), self.answer, self.later))
+        if self.inside not in (None, self.answer):
+            devices.add(*self._row(say("row: inside"), self.insides[0], self.insides[1:]))
+        for name, one in self.steps.items():
+            devices.add(*self._row(name, one))
+        return [goals, devices]
 
-    def _inside(self) -> str:
-        """Say the cheapest device whose whole intervals meet the goals."""
-        if self.inside is None:
-            return say("none inside")
-        inside, *later = self.insides
-        more = say("over rounds", rounds=ROUNDS) if later else ""
-        each = ((goal, _over_rounds(inside, later, place)) for place, goal in enumerate(self.goals))
-        numbers = "; ".join(f"{goal.measure.label} {say_bounded(goal, one, 0.0, more)}" for goal, one in each)
-        return say("inside", device=f"{self.inside} ({priced(self.inside.cost)})", numbers=numbers)
+    def _judged(self, place: int) -> Iterator[str | Cell]:
+        """Yield a goal, its number, the whole interval of that, how far it is from its bound, and what that means."""
+        goal, seeds, excess = self.goals[place], self.answer.bounded[place], self.answer.excess[place]
+        yield goal.text
+        yield _shown(goal, self._number(place))
+        low, high = self._intervals[place]
+        yield "" if seeds.mean is None else f"{show(low, goal.measure.unit)} … {show(high, goal.measure.unit)}"
+        room = "" if seeds.mean is None else show(abs(excess), "share")
+        yield show_change(excess * goal.sign) if excess > 0 else room
+        if seeds.mean is None:
+            yield Cell(say("no number" if excess > 0 else "not worn"), "worse")
+            return
+        near = say("reaches over" if low < goal.bound < high else "no room") if self._near[place] else say("within")
+        doubt = self.doubts[place]
+        errors = say("whole", errors=doubt.errors) if doubt.errors else ""
+        errors += say("unmeasured") if doubt.is_unmeasured else ""
+        is_within = excess <= 0 and not self._near[place]
+        yield Cell((say("broken") if excess > 0 else near) + errors, "better" if is_within else "worse")
+
+    def _row(self, name: str, one: Sized, later: Sequence[Sized] = ()) -> Iterator[str | Cell]:
+        """Yield a device, its cost beside that of the answer, and its numbers; a broken goal has a cross."""
+        by = one.cost - self.answer.cost
+        yield from (name, str(one), priced(one.cost), f"{'+' if by > 0 else '−'}{priced(abs(by))}" if by else "")
+        for place, (goal, excess) in enumerate(zip(self.goals, one.excess, strict=True)):
+            number = _over_rounds(one, later, place)
+            none = say("no wear" if goal.measure.path.startswith("endurance.") else "not known")
+            text = none if number.mean is None else _shown(goal, number)
+            yield Cell(f"{text} ✗", "worse") if excess > 0 else text
 
     def _remarks(self) -> Iterator[str]:
         """Say which devices cannot be judged, how many break the goals as the answer does, and where more is worse."""
@@ -294,14 +323,15 @@ class Sizing(Kept):
         if (bytes_waf := metrics.waf_media) and bytes_waf > _BY_BYTES * (metrics.waf_host or bytes_waf):
             yield say("by bytes", waf=bytes_waf)
         yield self.parts[2]
-        yield uneven(self.devices, self.goals)
+        yield say("none inside") if self.answer.is_met and self.inside is None and any(self._near) else ""
+        yield uneven(self.devices, self.goals)[1]
 
     def _rests(self) -> str:
         """Say what the answer rests on."""
         run, flash = self.answer.runs[0], self.scenario.to_dict()["flash"]
         rating = next(iter(assumptions_of(run.document, "endurance").values()), "–")
         capacity, cell = show(run.workload["logical_bytes"] * self.times, "bytes"), flash["cell"].upper()
-        end = ("." if self.cost != prices(self.scenario) else say("prices", month=_PRICED)) + self.parts[1]
+        end = ("" if self.cost != prices(self.scenario) else say("prices", month=_PRICED)) + self.parts[1]
         life = LIFE.read(run.metrics) if self.scenario.replay_mode == "open" and self.times == 1 else None
         end += "" if life is None else say("life", life=life)
         return say("rests", capacity=capacity, dies=self.parts[0], cell=cell, rating=rating, cost=self.cost, end=end)
@@ -311,8 +341,7 @@ class Sizing(Kept):
         least = "smallest" if "less" not in self.ends and self.answer.place[0] == "0B" else "nothing smaller"
         parts, bound = [say(least if is_least else "no goal binds")], None
         if (binding := self.binding) is not None:
-            parts, place, bound = [say("binds", goal=binding.text)], self.goals.index(binding), binding.bound
-            parts += [self._step(name, one, place, bound) for name, one in self.steps.items()]
+            parts, bound = [say("binds", goal=binding.text)], binding.bound
             broken = [[goal.text for goal in self._broken(one)] for one in self.steps.values()]
             against = [dict.fromkeys(a + b) for a, b in combinations(broken, 2) if {*a} - {*b} and {*b} - {*a}]
             if against and self.answer.is_met:
@@ -334,19 +363,6 @@ class Sizing(Kept):
 
     def _broken(self, device: Sized) -> list[Condition]:
         return [goal for goal, excess in zip(self.goals, device.excess, strict=True) if excess > 0]
-
-    def _step(self, name: str, one: Sized, place: int, bound: float) -> str:
-        """Say what a neighbour costs, and which goals it breaks."""
-        by, cache = one.cost - self.answer.cost, cache_text(one.place[0])
-        size = cache if name.endswith("cache") else one.spare
-        broken, values = self._broken(one), []
-        for goal in broken or [self.goals[place]]:
-            value, unit, path = one.number(self.goals.index(goal)), goal.measure.unit, goal.measure.path
-            none = say("no wear" if path.startswith("endurance.") else "not known")
-            shown = none if math.isnan(value) else show(value, unit, bound if unit == "ns" else None)
-            values.append((say("breaks", goal=goal.text) if broken else say("gives")) + shown)
-        price = f"{priced(abs(by))} {'more' if by >= 0 else 'less'}"
-        return say("step", step=name, size=size, value=" and ".join(values), price=price)
 
     @property
     def _explained(self) -> Measure:
@@ -375,10 +391,11 @@ class Sizing(Kept):
         runs = tuple(run for of_scheme in self.variants.values() for run in of_scheme)
         before, *_, after = TIERS if self.answer.is_tier else LATTICES[0]
         after = next((why.after for why in self.whys[WAF_HOST.path] if why.before == before), after)
-        first, *reasons, last = self.sentences
-        limits = tuple(last.split("\n- "))
+        first, why, *more = self.sentences
+        limits = tuple(line for text in reversed(more) for line in text.split("\n- ")[1:])
         title = say("title", goals=" and ".join(goal.text for goal in self.goals))
-        return Subject(runs, title, " ".join(reasons), first, limits, before, after, search=self._search())
+        tables = tuple(self.tables())
+        return Subject(runs, title, why, first, limits, before, after, search=self._search(), tables=tables)
 
     def _search(self) -> dict[str, Any] | None:
         """Return the devices as a search for the least cost, with the number of the goal that binds, if any."""
@@ -434,6 +451,11 @@ def _ends(later: Sequence[Sized], place: int) -> Sequence[float]:
     return [one.number(place) for one in later] or [math.nan, math.nan]
 
 
+def _shown(goal: Condition, number: Estimate) -> str:
+    known = number._replace(half_width=None) if goal.is_known_before else number  # no measurement
+    return show_estimate(known, goal.measure.unit)
+
+
 def _over_rounds(one: Sized, later: Sequence[Sized], place: int) -> Estimate:
     """Return the number that a goal bounds on a device, whose interval covers one round of the trace and several."""
     number, (first, last) = one.bounded[place], _ends(later, place)
@@ -441,10 +463,13 @@ def _over_rounds(one: Sized, later: Sequence[Sized], place: int) -> Estimate:
     return number._replace(half_width=wide)
 
 
-def uneven(devices: Sequence[Sized], goals: Sequence[Condition]) -> str:
-    """Say where one with more cache broke a goal by the most more than one with less; empty if none did."""
+def uneven(devices: Iterable[Sized], goals: Sequence[Condition]) -> tuple[float, str]:
+    """Return the factor by which one with more cache broke a goal more than one with less, as a logarithm, and where.
+
+    It is the greatest; 0 if there is none.
+    """
     found = {
-        more.excess[at] - less.excess[at]: say(
+        goal.lack(more.excess[at]) - goal.lack(max(less.excess[at], 0.0)): say(
             "uneven", goal=goal, devices=(less, more), ends=ends, unit=goal.measure.unit
         )
         for less, more in permutations(devices, 2)
@@ -453,7 +478,7 @@ def uneven(devices: Sequence[Sized], goals: Sequence[Condition]) -> str:
         if goal.measure.path in MEASURES and more.excess[at] > 0
         if goal.sign * ((ends := (less.number(at), more.number(at)))[1] - ends[0]) > _STEADY * abs(ends[0])
     }
-    return found[max(found)] if found else ""
+    return max(found.items(), default=(0.0, ""))
 
 
 def prices(scenario: Scenario) -> str:

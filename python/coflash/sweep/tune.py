@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from coflash._core import REVISION, CoflashError
 from coflash.keys import check_key
 from coflash.measures.metrics import Metrics
-from coflash.quantity import agreed, counted
+from coflash.quantity import agreed, counted, show, show_change
 from coflash.results.database import results
 from coflash.results.estimate import Estimate, show_estimate
 from coflash.results.store import Store
@@ -22,7 +22,7 @@ from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep.design import Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
 from coflash.sweep.engine import Engine, On
-from coflash.sweep.finding import Kept, say, say_bounded
+from coflash.sweep.finding import Kept, say
 from coflash.sweep.goal import Condition, Goal, condition, goals
 from coflash.sweep.plan import Job, Point, alike, digest, named_revision
 from coflash.sweep.question import Question, estimates, folder_for
@@ -118,7 +118,10 @@ class Tuning(Kept):
         def row(trial: Trial) -> list[str]:
             pairs = zip(self.goals, trial.objectives, strict=True)
             broken = zip(self.bounds, trial.excess, strict=True)
-            bounded = [say_bounded(bound, Estimate(bound.value_at(by), None, 1), by) for bound, by in broken]
+            bounded = [
+                show(bound.value_at(by), bound.measure.unit) + (f" ✗ {show_change(by * bound.sign)}" if by > 0 else "")
+                for bound, by in broken
+            ]
             return [*trial.values.values(), *[show_estimate(one, goal.measure.unit) for goal, one in pairs], *bounded]
 
         heads = [*self.best.values, *(goal.measure.label for goal in self.goals), *self.subject_to]

@@ -40,7 +40,6 @@
  * @property {Facts[]} runs
  * @property {Partial<Record<Unit, Scale[]>>} scales
  * @property {Search | null} search Null where the runs are not those of a search.
- * @property {Record<string, number>} units
  * @property {{ lines: object[]; steps: object[]; courses: object[]; bars: object[]; config: object; dashes: number[][]; markers:
  *   string[]; labels: Record<string, string>; }} charts Layers of charts, with holes; and what their looks and ticks are made of.
  */

@@ -4,8 +4,8 @@ const SELECTED_MAX = 8;
 
 const state = {
   search: "",
-  /** @type {string[]} What was not understood of the search. */
-  problems: [],
+  /** @type {string[]} The words of the search that no run has. */
+  missing: [],
   /** @type {Map<Key, Code>} The value that a key must have. */
   fixed: new Map(),
   selected: data.first.runs,
@@ -14,90 +14,6 @@ const state = {
   columns: new Set(metrics.filter((metric) => metric.headline).map((metric) => metric.path)),
   rowsShown: 100,
 };
-
-/** @type {Record<string, (a: number, b: number) => boolean>} */
-const COMPARISONS = {
-  "<": (a, b) => a < b, ">": (a, b) => a > b, "<=": (a, b) => a <= b, ">=": (a, b) => a >= b,
-  "=": (a, b) => a === b, "!=": (a, b) => a !== b,
-};
-const COMPARISON = /^(.+?)(<=|>=|!=|=|<|>)(.+)$/;
-
-// “cdm 64MiB”: runs that have both words. “waf_host<2”, “cache size >= 64 MiB”: runs for which that holds. A condition
-// that is not understood holds for no run, and is named.
-/** @type {(word: string) => { holds: (run: Run) => boolean, problem?: string }} */
-function condition(word) {
-  const found = COMPARISON.exec(word);
-  if (!found) {
-    const plain = word.toLowerCase();
-    const holds = (/** @type {Run} */ run) => haystack(run).includes(plain);
-    const texts = keys.flatMap((key) => key.texts);
-    return runs.some(holds) ? { holds } : { holds, problem: `no run has “${word}”${near(word, texts)}` };
-  }
-  const [, name, sign, value] = found;
-  const key = keys.find((one) => [one.path, one.path.replace(/\.name$/, ""), one.label.replaceAll(" ", ".")].includes(name));
-  const metric = metricAt.get(name) ?? metrics.find((one) => brief(one.path) === brief(name));
-  const compare = COMPARISONS[sign];
-  const number = quantity(value);
-  const never = (/** @type {string} */ problem) => ({ holds: () => false, problem });
-  if (metric) {
-    if (!Number.isFinite(number)) return never(`“${value}” is no number, such as 2, 5ms or 64MiB`);
-    return { holds: (run) => {
-      const measured = metric.values[run];
-      return measured != null && compare(measured, number);
-    } };
-  }
-  if (!key) return never(`“${name}” is no measure and no key that varies${near(name, [...keys.map((one) => one.path), ...metricAt.keys(), ...metrics.map((one) => brief(one.path))])}`);
-  const { numbers, codes, texts } = key;
-  if (numbers && Number.isFinite(number)) return { holds: (run) => compare(numbers[codes[run]], number) };
-  if (!sign.endsWith("=") || sign === "<=" || sign === ">=") return never(`${key.path} has words as values; = and != compare them`);
-  const bare = (/** @type {string} */ text) => text.replaceAll(/\s/g, "").toLowerCase();
-  const code = texts.findIndex((text) => bare(text) === bare(value));
-  if (code < 0) return never(`no run has ${key.path} = “${value}”${near(value, texts)}`);
-  return { holds: (run) => (codes[run] === code) === (sign === "=") };
-}
-
-// The path of a measure without units and `all`, as the command line takes it: response.p99.
-/** @type {(path: string) => string} */
-function brief(path) {
-  return path.split(".").filter((step) => step !== "all").map((step) => step.replace(/_(ns|pages|blocks|bytes)$/, "")).join(".");
-}
-
-/** The nearest of some texts, where one is near. @type {(given: string, texts: string[]) => string} */
-function near(given, texts) {
-  const best = texts.map((text) => ({ text, far: distance(given.toLowerCase(), text.toLowerCase()) })).sort((a, b) => a.far - b.far)[0];
-  return best && best.far <= Math.max(1, given.length / 3) ? `; did you mean ${best.text}?` : "";
-}
-
-/** How many letters to put in, leave out or change. @type {(a: string, b: string) => number} */
-function distance(a, b) {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (const [at, letter] of [...a].entries()) {
-    const above = row;
-    row = [at + 1];
-    for (let to = 1; to <= b.length; to += 1) row[to] = Math.min(above[to] + 1, row[to - 1] + 1, above[to - 1] + Number(letter !== b[to - 1]));
-  }
-  return row[b.length];
-}
-
-// The conditions of the search. Spaces may stand around a sign, before a unit, and in the name of a key.
-/** @type {() => ReturnType<typeof condition>[]} */
-function conditions() {
-  let text = state.search.trim().replaceAll(/\s*(<=|>=|!=|=|<|>)\s*/g, "$1")
-    .replaceAll(/([<>=]-?[\d.,]+)\s+([a-zµ%]+)(?!\S)/gi, (whole, number, unit) => (UNITS.has(unit.toLowerCase().replace("µ", "u")) ? number + unit : whole));
-  for (const key of keys) {
-    if (key.label.includes(" ")) text = text.replaceAll(new RegExp(`${key.label}(?=[<>=!])`, "gi"), key.path);
-  }
-  return text.split(/\s+/).filter(Boolean).map(condition);
-}
-
-const UNITS = new Map(Object.entries(data.units).map(([name, worth]) => [name.toLowerCase(), worth]));
-
-/** @type {(value: string) => number} */
-function quantity(value) {
-  const found = /^(-?[\d.]+(?:e-?\d+)?)\s*([a-zµ%]*)$/i.exec(value.replaceAll(",", ""));
-  if (!found) return NaN;
-  return Number(found[1]) * (found[2] ? UNITS.get(found[2].toLowerCase().replace("µ", "u")) ?? NaN : 1);
-}
 
 /** @type {string[]} */
 const haystacks = [];
@@ -113,11 +29,11 @@ let matching = null;
 /** @type {() => Run[]} */
 function filtered() {
   if (!matching) {
-    const asked = conditions();
+    const words = state.search.toLowerCase().split(/\s+/).filter(Boolean);
     const fixed = [...state.fixed];
     matching = runs.filter((run) =>
-      fixed.every(([key, code]) => key.codes[run] === code) && asked.every(({ holds }) => holds(run)));
-    state.problems = asked.flatMap(({ problem }) => problem ?? []);
+      fixed.every(([key, code]) => key.codes[run] === code) && words.every((word) => haystack(run).includes(word)));
+    state.missing = words.filter((word) => !runs.some((run) => haystack(run).includes(word)));
   }
   return matching;
 }
@@ -140,7 +56,7 @@ function buildFilter(place) {
   if (runs.length < 2) return place.remove();
   const search = el("input", {
     type: "search", id: "search", value: state.search, autocomplete: "off", spellcheck: "false", "aria-describedby": "search-problem",
-    placeholder: "such as cdm, waf_host < 2, response.p99 < 5 ms",
+    placeholder: "words of the values, such as cdm 64MiB",
     input: () => { state.search = search.value; filterChanged(); },
   });
   const choices = keys.filter((key) => key.texts.length > 1 && key.texts.length <= 60).map((key) => menu(`only-${key.path}`, key.label,
@@ -180,8 +96,8 @@ function showCount() {
   const count = filtered().length;
   output.textContent = count === runs.length ? plural(count, "run") : `${grouped(count)} of ${plural(runs.length, "run")}`;
   const problem = $("#search-problem");
-  problem.textContent = capital(state.problems.join("; "));
-  problem.hidden = !state.problems.length;
+  problem.textContent = state.missing.length ? `No run has “${state.missing.join("” or “")}”` : "";
+  problem.hidden = !state.missing.length;
   $("#clear").hidden = count === runs.length && !state.search;
 }
 
