@@ -364,7 +364,20 @@ def test_the_command_prints_a_table_a_picture_and_sentences(tmp_path: Path) -> N
     file.write_text(OWN.to_toml(), encoding="utf-8")
     done = command("advise", str(file), "--requests", "6000", "-o", str(tmp_path / "out"), "--plot", str(picture))
     assert done.returncode == 3 and "No sure advice" in done.stdout, done.stderr
-    head, columns, _, first, *_ = done.stdout.splitlines()
+    said, head, columns, _, first, *_ = done.stdout.splitlines()
+    assert said.startswith("No sure advice") and done.stdout.count(said) == 1
     assert "6,000 requests" in head and "steady state" in head and "saved (%)" in columns and first.startswith("none")
     assert "\nThe numbers do not tell\n- " in done.stdout
     assert "<svg" in picture.read_text("utf-8")
+
+
+def test_of_answers_that_save_as_much_with_the_same_memory_the_one_with_the_fewest_parts_is_chosen(
+    advice: coflash.Advice,
+) -> None:
+    one = advice.tried[1]
+    more, less = (
+        replace(one, answer=replace(one.answer, name=name, parts=frozenset(parts)), value=value, memory_bytes=1)
+        for name, parts, value in (("more", ("a", "b"), 1.0), ("less", ("a",), 1.001))
+    )
+    chosen, ahead, _ = _cheapest([more, less], advice.measure)
+    assert (chosen.answer.name, ahead) == ("less", "more")

@@ -254,7 +254,7 @@ def _show(finding: Finding, measures: Sequence[str], written: Sequence[str], to:
         for line in filter(None, lines):
             to.print(line, soft_wrap=True)
 
-    show(*finding.asked)
+    show(finding.headline, *finding.asked)
     tables = finding.tables(*measures)
     for table in tables:
         to.print(end="\n" * (len(tables) > 1))

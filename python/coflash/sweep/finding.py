@@ -77,8 +77,8 @@ class Finding(ABC):
         return ()
 
     def said(self, *measures: str) -> Sequence[str]:  # noqa: ARG002
-        """Return the sentences, given the names of measures."""
-        return self.sentences
+        """Return the sentences below the tables, given the names of measures."""
+        return [one for one in self.sentences if one != self.headline]
 
     def tables(self, *measures: str) -> Sequence[TextTable]:  # noqa: ARG002
         """Return the finding as tables; of some findings of measures, given their names."""
@@ -93,7 +93,7 @@ class Finding(ABC):
         return json.dumps({"coflash": __version__, **self.document(*measures)}, indent=2, ensure_ascii=False) + "\n"
 
     def __str__(self) -> str:
-        return "\n".join([self.headline, *map(str, self.tables()), *self.sentences]).strip()
+        return "\n".join([self.headline, *map(str, self.tables()), *self.said()]).strip()
 
     def _repr_html_(self) -> str:
         texts = (f"<p>{escape(text)}</p>".replace("\n", "<br>") for text in self.sentences)

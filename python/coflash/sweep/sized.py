@@ -184,11 +184,6 @@ class Sizing(Kept):
         return say(f"in short: {verdict}", device=device, goals=near, inside=inside) + left
 
     @property
-    def asked(self) -> tuple[str, ...]:
-        """The answer in a line."""
-        return (self.headline,)
-
-    @property
     def binding(self) -> Condition | None:
         """The goal that the answer, or else its cheaper neighbours, break the most; None if they meet all."""
         cheaper = [one for name, one in self.steps.items() if name.startswith("less") and self.answer.is_met]
