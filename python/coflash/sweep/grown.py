@@ -47,6 +47,14 @@ class Grown:
     can_grow: bool = False
     """Whether it is not grown to a capacity, but can be."""
 
+    @property
+    def read(self) -> str:
+        """How the trace was read, in sentences."""
+        span = f" over {show(self.about.span_ns, 'ns')}" if self.about.span_ns else ""
+        requests = f"{counted(self.about.requests, 'request')}{span}"
+        read = say("read", formats=", ".join(self.about.formats), requests=requests, touched=self.touched)
+        return ". ".join([read, *(f"{one[:1].upper()}{one[1:]}".rstrip(".") for one in self.about.remarks)]) + "."
+
     @classmethod
     def of(cls, about: TraceInfo, margin: float, capacity: str, drive: Scenario, *, is_timed: bool) -> Grown:
         """Grow a trace to the capacity of a drive, if one is given; of times all dies must tell.

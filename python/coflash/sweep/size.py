@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -252,10 +252,12 @@ class _Sizer:
         self._check_size()
         self.others = [] if self.axes else self._other_choices()
         self.question.pace.runs = self.pairs + len(self.others) + _RUNS_OF_SEED * self.seeds
-        how = (*how, _read(self.grown), self._in_time(), *self._widely_searched())
+        how = (*how, self.grown.read, self._in_time())
+        self._search_widely()
         tried = say("tried", devices=counted(len(self.tried), "device"))
         searched = dict(self.tried)
         best, steps = self._steps(self._confirmed())
+        how = (*how, *filter(None, self._how_searched()))
         devices = [*(searched | {best.place: best}).values()]
         variants = self._variants(best)
         own = scheme_of({"scenario": best.point.jobs[0].scenario.to_dict()})
@@ -382,21 +384,19 @@ class _Sizer:
             raise CoflashError(say("no rate", reason=reason))
         return say("as answered", depth=replay["queue_depth"], reason=reason)
 
-    def _widely_searched(self) -> list[str]:
+    def _search_widely(self) -> None:
         """Search, and once more among larger shares of spare space where the largest one is the best."""
-        searched, best = self._searched(), self._ranked()[0]
-        if not (self.can_widen and best.far < 1 and best.spare == self.spares[-1]):
-            return searched
-        with suppress(CoflashError):  # of all flash no share can be as large
-            self._spare([f"{share}%" for share in _WIDER])
-        return self._searched()
+        self._search()
+        best = self._ranked()[0]
+        if self.can_widen and best.far < 1 and best.spare == self.spares[-1]:
+            with suppress(CoflashError):  # of all flash no share can be as large
+                self._spare([f"{share}%" for share in _WIDER])
+            self._search()
 
-    def _searched(self) -> list[str]:
-        """Search the cheapest cache and spare share for whatever is varied, or else under another scheme, too.
-
-        Returns how, in sentences.
-        """
+    def _search(self) -> None:
+        """Search the cheapest cache and spare share for whatever is varied, or else under another scheme, too."""
         self.tried.clear()
+        self.refused = 0
         best, winner = math.inf, None
         for rest in self.rests:
             search = self._frontier(rest, rest, _FEW if self.others else self.pairs, best)
@@ -413,20 +413,22 @@ class _Sizer:
                 winner = found
         if winner and winner.most == _FEW:
             winner.refine(self.pairs)
-        is_of_exported = self.base.to_dict()["ftl"]["spare"]["definition"] == "over_provisioning"
-        of = say("of exported") if is_of_exported else ""
-        parts = [say("bisected", grid=self.grid, spares=_ends(self.spares[self.refused :]), of=of)]
         if winner and uneven(self.tried.values(), self.goals)[0]:
             for column in {self.spares.index(self._ranked()[0].spare), len(self.spares) - 1}:
                 winner.look_below(column)
             winner.uneven, winner.most = uneven(self.tried.values(), self.goals)[0], self.pairs
             winner.search()
-            parts.append(say("looked below"))
-        parts += [say("schemes", tried=counted(len(self.others), "other scheme"))] if self.others else []
-        self.left = winner.left() if winner else 0.0
+        self.left, self.is_uneven = (winner.left(), winner.uneven > 0) if winner else (0.0, False)
+
+    def _how_searched(self) -> Iterator[str]:
+        """Say how the device was searched."""
+        is_of_exported = self.base.to_dict()["ftl"]["spare"]["definition"] == "over_provisioning"
+        of = say("of exported") if is_of_exported else ""
+        yield say("bisected", grid=self.grid, spares=_ends(self.spares[self.refused :]), of=of)
+        yield say("looked below") if self.is_uneven else ""
+        yield say("schemes", tried=counted(len(self.others), "other scheme")) if self.others else ""
         if self.refused:
-            parts.append(say("no device", spares=_ends(self.spares[: self.refused]), reason=self.problem))
-        return parts
+            yield say("no device", spares=_ends(self.spares[: self.refused]), reason=self.problem)
 
     def _under_another(
         self, search: Frontier, others: Sequence[Assignment]
@@ -467,8 +469,6 @@ class _Sizer:
 
         def lacks(pairs: Sequence[Pair]) -> list[float]:
             ran = self._ran([self._place(pair, rest) for pair in pairs])
-            failed = [pair[1] + 1 for pair, one in zip(pairs, ran, strict=True) if one is None]
-            self.refused = max([self.refused, *failed])
             of_goals = [zip(self.goals, one.excess, strict=True) if one else () for one in ran]
             return [max((goal.lack(excess) for goal, excess in each), default=math.inf) for each in of_goals]
 
@@ -572,7 +572,9 @@ class _Sizer:
         """Run devices; None for one that cannot be made."""
         points = [self._point(cache, rest, seeds) for cache, rest in places]
         ran = self.question.ran(points)
-        self.problem = next((reason for reason in ran if isinstance(reason, str)), self.problem)
+        reasons = {place[1][0][1]: reason for place, reason in zip(places, ran, strict=True) if isinstance(reason, str)}
+        self.problem = next(iter(reasons.values()), self.problem)
+        self.refused = max([self.refused, *(self.spares.index(spare) + 1 for spare in reasons)])
         return [None if isinstance(of, str) else self._sized(one, of) for one, of in zip(points, ran, strict=True)]
 
     def _sized(self, point: Point, runs: tuple[Result, ...]) -> Sized:
@@ -589,11 +591,3 @@ class _Sizer:
 
 def _ends(values: Sequence[str]) -> str:
     return ", ".join(values) if len(values) <= _COLUMNS else f"{values[0]} … {values[-1]}"
-
-
-def _read(grown: Grown) -> str:
-    about = grown.about
-    span = f" over {show(about.span_ns, 'ns')}" if about.span_ns else ""
-    requests = f"{counted(about.requests, 'request')}{span}"
-    read = say("read", formats=", ".join(about.formats), requests=requests, touched=grown.touched)
-    return ". ".join([read, *(f"{one[:1].upper()}{one[1:]}".rstrip(".") for one in about.remarks)]) + "."
