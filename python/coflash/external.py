@@ -7,6 +7,7 @@ times slower.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import inspect
@@ -19,8 +20,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib.machinery import PathFinder
+from importlib.util import resolve_name
+from itertools import accumulate
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType, TracebackType
+from types import FunctionType, ModuleType, TracebackType
 from typing import Any, Protocol, SupportsIndex, TypeGuard, TypeVar
 
 from coflash._core import Candidates, CoflashError, hint
@@ -125,6 +129,8 @@ _FAMILIES = (
 KEYS = tuple(key for family in _FAMILIES for key in family.keys)
 _registered: dict[tuple[str, str], type] = {}
 """The classes by code and digest: in a notebook, a scenario's class may be redefined later."""
+_passed: set[tuple[type, str]] = set()
+"""The classes with the digests that they had: a run may have changed a list of their module since."""
 
 
 def policy(key: str) -> Callable[[_Class], _Class]:
@@ -152,7 +158,13 @@ def policy(key: str) -> Callable[[_Class], _Class]:
         _refuse_misspelt(key, cls, family)
         if missing := [name for name in family.hooks if not callable(getattr(cls, name, None))]:
             msg = f"{key}: {_code(cls)} has no method {missing[0]}; it needs {', '.join(family.hooks)}"
-            raise CoflashError(msg + place(None, next(_functions(cls), cls)))
+            raise CoflashError(
+                msg
+                + place(
+                    None,
+                    next((one for one in map(_function, vars(cls).values()) if isinstance(one, FunctionType)), cls),
+                )
+            )
         given = [*family.numbers, *(name for name in family.numbers_if_given if hasattr(cls, name))]
         if wrong := [name for name in given if type(getattr(cls, name, None)) is not int or getattr(cls, name) < 1]:
             msg = f"{key}: {_code(cls)}.{wrong[0]}: a whole number from 1 is allowed, such as {wrong[0]} = 2"
@@ -202,10 +214,11 @@ def find(key: str, code: str, digest: str, parameters: Iterable[str] = ()) -> tu
         other = f", but for {key_of(found)}" if is_policy(found) else ""
         raise CoflashError(f"{key}: {code} is no policy for it{other}; @coflash.policy({key!r}) makes a class one")
     _refuse_parameters(key, found, parameters)
-    actual = digest if (code, digest) in _registered else _digest(found)
+    actual = digest if (code, digest) in _registered or (found, digest) in _passed else _digest(found)
     if digest not in ("", actual):
         msg = f"{key}.digest: {digest} was given; the source of {code} has {actual}: it has changed; leave digest out"
         raise CoflashError(msg)
+    _passed.add((found, actual))
     return found, actual
 
 
@@ -248,17 +261,28 @@ def _is_users(file: str) -> bool:
     return not any(part in file for part in ("<frozen", "<string>", *_INSTALLED))
 
 
-def file_of_user(module: object) -> str:
-    """Return the file of a module, if it is the user's; otherwise an empty text."""
-    file = getattr(sys.modules.get(str(module)), "__file__", None) or ""
+def file_of_user(module: str) -> str:
+    """Return the file of a module, imported or not, if it is the user's; otherwise an empty text."""
+    known = sys.modules.get(module) or _spec(module)
+    file = getattr(known, "__file__", getattr(known, "origin", None)) or ""
     return file if _is_users(file) else ""
+
+
+def _spec(module: str) -> Any:
+    """Find a module as an import does, but import nothing: neither it nor its package."""
+    package = module.rpartition(".")[0]
+    if not package:
+        return PathFinder.find_spec(module)
+    within = getattr(sys.modules.get(package), "__spec__", None) or _spec(package)
+    folders = getattr(within, "submodule_search_locations", None)
+    return None if folders is None else PathFinder.find_spec(module, folders)
 
 
 def _refuse_misspelt(key: str, cls: type, family: _Family) -> None:
     """Refuse a public method that nothing uses, and a whole number with nearly the name of one that a policy has."""
     hooks, numbers = family.hooks + family.hooks_if_given, family.numbers + family.numbers_if_given
     own = [base for base in cls.__mro__ if base.__module__ == "__main__" or file_of_user(base.__module__)]
-    used = {*hooks, *(name for base in cls.__mro__ for name in (_reached(base, {}) if base in own else vars(base)))}
+    used = {*hooks, *(name for base in cls.__mro__ for name in (_add_source(base, {}) if base in own else vars(base)))}
     for name, value in [member for base in own for member in vars(base).items() if not member[0].startswith("_")]:
         is_method = isinstance(value, property | classmethod) or (callable(value) and not isinstance(value, type))
         is_odd = type(value) is int and name not in numbers and get_close_matches(name, numbers)
@@ -367,72 +391,107 @@ _turn = threading.RLock()
 
 def _may_draw(key: str, policy: Mapping[str, Any]) -> bool:
     """Whether the file of a policy, or one that it imports, names `random`: that of Python or of numpy."""
-    files = _add_file(find(key, policy["code"], policy.get("digest", ""))[0], {})
-    return not files or any("random" in text for text in files.values())  # a notebook has none
+    files = _add_file(find(key, policy["code"], policy.get("digest", ""))[0].__module__, {})
+    return not files or any("random" in str(text) for text in files.values())  # a notebook has none
 
 
 def _digest(cls: type) -> str:
     """Return a digest of the source of a class, and of everything of the user's that it refers to."""
-    parts: dict[str, str] = {}
-    try:
-        for name, known in {cls.__qualname__: cls, **_reached(cls, {})}.items():
-            if isinstance(known, type | FunctionType) and known.__module__ == cls.__module__:
-                parts[known.__qualname__] = inspect.getsource(known)
-            elif isinstance(known, int | float | str | bytes | tuple | frozenset):
-                parts[name] = repr(known)
-            elif getattr(known, "__module__", None) != cls.__module__:
-                _add_file(known, parts)
-    except (OSError, TypeError) as error:
-        msg = f"{_code(cls)}: its source is not to be found; define it in a file or a notebook"
-        raise CoflashError(msg) from error
-    text = "\0".join(f"{name}\0{source}" for name, source in sorted(parts.items()))
+    parts = _add_source(cls, {})
+    if cls.__qualname__ not in parts:
+        raise CoflashError(f"{_code(cls)}: its source is not to be found; define it in a file or a notebook")
+    text = "\0".join(f"{name}\0{source}" for name, source in sorted(parts.items()) if source is not None)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _reached(value: Any, found: dict[str, Any]) -> dict[str, Any]:
-    """Add the names in the code of a class or a function, and of what it refers to in its module, with their values."""
-    beside = (*value.__bases__, *_functions(value)) if isinstance(value, type) else ()
-    found |= {f"{one.__module__}:{one.__qualname__}": one for one in beside if one.__module__ != value.__module__}
-    for name in _named(value):
-        if name not in found:
-            known = found[name] = getattr(sys.modules.get(value.__module__), "__dict__", {}).get(name)
-            if isinstance(known, type | FunctionType) and known.__module__ == value.__module__:
-                _reached(known, found)
-    return found
+_Parts = dict[str, str | None]
+"""The names that code has, with the text that stands for each: a source, a value, of `module:` its file; or none."""
 
 
-def _add_file(value: Any, parts: dict[str, str]) -> dict[str, str]:
-    """Add the file of the user's module that a value is, or that it comes from; and the files of what that imports."""
-    module = getattr(value, "__name__" if isinstance(value, ModuleType) else "__module__", None)
-    if (file := file_of_user(module)) and (name := f"{module}:") not in parts:
-        parts[name] = Path(file).read_text("utf-8", "replace")
-        for known in vars(sys.modules[str(module)]).values():
-            _add_file(known, parts)
+def _add_source(value: Any, parts: _Parts) -> _Parts:
+    """Add the source of a class or a function, and what it refers to; if it has none, the file of its module."""
+    try:
+        source = inspect.getsource(value)
+        tree = ast.parse(f"if 1:\n{source}" if source[0].isspace() else source)
+    except (OSError, TypeError, SyntaxError):  # a lambda amid an expression has lines that are no statement
+        return _add_file(value.__module__, parts)
+    parts[value.__qualname__] = source
+    for name in _names(tree):
+        if name not in parts:
+            parts[name] = None
+            _add_value(name, getattr(sys.modules.get(value.__module__), name, None), value.__module__, parts)
+    for module in _imports(tree, value.__module__):
+        _add_file(module, parts)
     return parts
 
 
-def _named(value: Any) -> Iterator[str]:
-    """Yield the module-level names used by the code of a function, or of a class and its bases."""
-    if isinstance(value, type):
-        yield from (base.__qualname__ for base in value.__bases__)
-        for inner in _functions(value):
-            yield from _named(inner)
-    else:
-        yield from _names(value.__code__)
+def _add_value(name: str, value: Any, module: str, parts: _Parts) -> None:
+    """Add what a module-level name stands for."""
+    value = inspect.unwrap(value)
+    home = getattr(value, "__name__" if isinstance(value, ModuleType) else "__module__", None)
+    if isinstance(value, type | FunctionType) and home == module:
+        _add_source(value, parts)
+        if "<locals>" in value.__qualname__:  # another function made it, perhaps of more than its source
+            _add_file(module, parts)
+    elif hasattr(value, "__name__"):
+        _add_file(str(home), parts)
+    elif value is not None:
+        try:
+            parts[name] = repr(_plain(value))
+        except (AttributeError, RecursionError):
+            _add_file(module, parts)
 
 
-def _functions(cls: type) -> Iterator[Any]:
-    """Yield the functions in a class, and the classes."""
-    return (inner for inner in map(_function, vars(cls).values()) if isinstance(inner, type | FunctionType))
+def _plain(value: Any) -> Any:
+    """Return a value whose text is the same in each process: a set is in order.
+
+    Raises:
+        AttributeError: It is not made of numbers, texts, tuples, lists, sets, dictionaries and arrays.
+    """
+    if value is None or isinstance(value, int | float | complex | str | bytes):
+        return value
+    if isinstance(value, set | frozenset):
+        return {"set": sorted(map(_plain, value), key=repr)}
+    if isinstance(value, dict):
+        return {_plain(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    return [*map(_plain, value if isinstance(value, list) else value.tolist())]
+
+
+def _add_file(module: str, parts: _Parts) -> _Parts:
+    """Add the file of a module, if it is the user's; and the files that it imports."""
+    if (file := file_of_user(module)) and (name := f"{module}:") not in parts:
+        text = parts[name] = Path(file).read_text("utf-8", "replace")
+        with suppress(SyntaxError, ValueError):  # of a compiled file
+            for imported in _imports(ast.parse(text), module):
+                _add_file(imported, parts)
+    return parts
+
+
+def _imports(tree: ast.AST, module: str) -> Iterator[str]:
+    """Yield the modules that the code of a module imports, at any place, and names in them, which may be modules."""
+    package = module if Path(file_of_user(module)).stem == "__init__" else module.rpartition(".")[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (package for one in node.names for package in accumulate(one.name.split("."), "{}.{}".format))
+        elif isinstance(node, ast.ImportFrom):
+            with suppress(ImportError):  # beyond the package
+                home = resolve_name("." * node.level + (node.module or ""), package)
+                yield from (home, *(f"{home}.{one.name}" for one in node.names))
+
+
+def _names(tree: ast.AST) -> Iterator[str]:
+    """Yield the names and attributes in code, but those of annotations, which change no run."""
+    for node in ast.walk(tree):
+        vars(node).update(annotation=None, returns=None)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node.id
 
 
 def _function(member: Any) -> Any:
     """Return the function of a method, a property, or what a decorator has made of it."""
     return inspect.unwrap(getattr(member, "__func__", getattr(member, "fget", member)) or member)
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
