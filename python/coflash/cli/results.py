@@ -16,7 +16,7 @@ import typer
 from coflash._core import CoflashError
 from coflash.cli.console import check_effect, errors, notes, output, say, show_json, show_table
 from coflash.cli.options import Group, TableForm
-from coflash.cli.run_tables import keys_left_out, why_command, why_lines
+from coflash.cli.run_tables import instead_of_beside, keys_left_out, why_of
 from coflash.cli.summary import summary
 from coflash.files.errors import text_of
 from coflash.measures.catalogue import named
@@ -36,6 +36,8 @@ app = Group(no_args_is_help=True)
 
 RowForm = Literal["terminal", "markdown", "latex", "json"]
 DEFAULT = "results"
+_BESIDE = 16
+"""The most runs that stand side by side unless each is named."""
 
 
 @app.command("list")
@@ -135,13 +137,17 @@ def compare(
         show_table(_jobs(first, second) if way == "jobs" else _log(first, second, capacity), format)
         return
     check_effect({"--capacity": capacity}, "without a folder of a run and a log of nvme fdp stats")
-    found = _named(runs, folder, where) if way == "runs" else results(runs[0] if runs else folder, where)
+    folder = runs[0] if way == "folder" else folder
+    found = _named(runs, folder, where) if way == "runs" else results(folder, where)
     names = [found.name(str(Path(run))) for run in (runs if way == "runs" else found.in_order())]
     notes((*found.cautions, *together((found.titles[name], notes_of(found.document(name))) for name in names)))
     shown = [named(name) for name in measures or ()]
     assumed = found.assumed(shown, names)
     if (over_seeds or intervals) and way != "runs":
         names = [group[0] for group in found.of_one_point()]
+    if way != "runs" and len(names) > _BESIDE:
+        msg = f"compare: {len(names)} runs were given; at most {_BESIDE} stand side by side"
+        raise CoflashError(f"{msg}: {instead_of_beside(found)}")
     if intervals and len(names) < 2:
         points = f"{counted(len(names), 'point')} {agreed(len(names), 'was')}"
         msg = f"compare: --intervals are of differences; {points} given, and at least 2 are allowed"
@@ -151,7 +157,12 @@ def compare(
     else:
         table = runs_beside(found, names, shown, over_seeds=over_seeds)
     show_table(table, format)
-    for line in why_lines(found, names, shown or BRIEF) or why_command(found, names, shown or BRIEF):
+    asked = (
+        [one for group in found.of_one_point() if {*group} & {*names} for one in group]
+        if over_seeds or intervals
+        else names
+    )
+    for line in why_of(results(folder) if where else found, asked, shown or BRIEF):
         say(line, errors())
     notes(assumed)
     notes(METHOD if intervals else notes_on_seeds(found, shown or HEADLINE) if over_seeds else ())
