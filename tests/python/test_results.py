@@ -136,11 +136,15 @@ def test_sql_sees_runs_series_histograms_and_erases(found: Results) -> None:
     assert short == found.sql('select "response_ns.all.p99" a, "cooperation.name" b from runs order by run')
     numbers = found.sql("select number('64MiB') a, number('25us') b, number('7.5%') c, count(number('none')) d")
     assert numbers.to_arrow().to_pylist() == [{"a": 64 * 2**20, "b": 25_000, "c": 7.5, "d": 0}]
+    assert {*found.sql('select number("seed") n from runs')["n"]} == {*found.sql("select seed n from runs")["n"]}
+    query = 'select run from runs where "cache.hit_ratio" >= 5 and "cache.hit_ratio" < 0.5 and waf_host = 90'
+    assert found.percents(query) == ["cache.hit_ratio is a share from 0 to 1: 5 % is 0.05"]
     assert found.sql("select * from runs").to_polars().height == 5
     (row,) = json_rows(found.sql("select 'nan'::double a, null::int b, 1.5 c, 'x' d"))
     assert row == {"a": None, "b": None, "c": 1.5, "d": "x"}
     for wrong, meant in {
         "waf_hots": "waf_host",
+        "waf": "waf_host",
         "respnse.p99": "response.p99",
         "cache.sice": "cache.size_bytes",
     }.items():

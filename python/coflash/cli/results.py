@@ -215,6 +215,7 @@ def sql(query: str, folder: str = DEFAULT, out: Path | None = None, format: RowF
     runs = results(folder)
     notes(runs.cautions)
     found = runs.sql(query)
+    notes(runs.percents(query))
     if out is not None:
         export_table(found, out)
         typer.echo(out)
