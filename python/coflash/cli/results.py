@@ -30,6 +30,7 @@ from coflash.results.notes import together
 from coflash.results.result import DOCUMENT, Result, notes_of
 from coflash.results.store import store_at
 from coflash.results.tables import runs_beside, runs_table
+from coflash.sweep.plan import alike
 from coflash.text_table import TextTable
 
 app = Group(no_args_is_help=True)
@@ -72,8 +73,12 @@ def list_(
         notes(notes_on_seeds(found, shown))
     if (left_out := keys_left_out(found)) and format == "terminal":
         output().print(left_out, style="dim")
+    reasons: dict[str, list[str]] = {}
     for failure in store_at(folder).failures():
-        errors().print(f"failed: {failure.label}: {failure.error}", style="red", soft_wrap=True)
+        reasons.setdefault(alike(failure.error), []).append(f"failed: {failure.label}: {failure.error}")
+    for first, *more in reasons.values():
+        too = f" (and {len(more)} more for the same reason)" if more else ""
+        errors().print(f"{first}{too}", style="red", soft_wrap=True)
 
 
 @app.command()
