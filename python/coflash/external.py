@@ -24,7 +24,7 @@ from importlib.machinery import PathFinder
 from importlib.util import resolve_name
 from itertools import accumulate
 from pathlib import Path
-from types import FunctionType, ModuleType, TracebackType
+from types import FunctionType, ModuleType
 from typing import Any, Protocol, SupportsIndex, TypeGuard, TypeVar
 
 from coflash._core import Candidates, CoflashError, hint
@@ -113,18 +113,22 @@ class PlacementPolicy(Protocol):
 @dataclass(frozen=True)
 class _Family:
     keys: tuple[str, ...]
-    hooks: tuple[str, ...]
-    """The methods that a class needs."""
-    hooks_if_given: tuple[str, ...] = ()
+    hooks: Mapping[str, str]
+    """The methods that a class has, each with its arguments."""
+    needed: int
+    """How many of them it needs: the first ones."""
     numbers: tuple[str, ...] = ()
-    """The attributes that a class needs: whole numbers."""
-    numbers_if_given: tuple[str, ...] = ()
+    """The attributes that a class has, whole numbers; it needs the first one."""
 
 
+_OF_A_CACHE = {"insert": "page, dirty", "remove": "page", "evict": "", "hit": "page", "flag": "page, dirty"}
+_OF_A_PAGE = {"user_write": "page, replaces, is_evicted, now", "gc_write": "page, source, now"}
 _FAMILIES = (
-    _Family(("gc.victim",), ("pick",)),
-    _Family(("cache.policy", "host_buffer.policy"), ("insert", "remove", "evict"), ("hit", "flag", "arrive")),
-    _Family(("ftl.placement",), ("user_write", "gc_write"), ("cleaned",), ("classes",), ("gc_classes",)),
+    _Family(("gc.victim",), {"pick": "candidates"}, 1),
+    _Family(("cache.policy", "host_buffer.policy"), {**_OF_A_CACHE, "arrive": "page"}, 3),
+    _Family(
+        ("ftl.placement",), {**_OF_A_PAGE, "cleaned": "source, opened_at, valid, now"}, 2, ("classes", "gc_classes")
+    ),
 )
 KEYS = tuple(key for family in _FAMILIES for key in family.keys)
 _registered: dict[tuple[str, str], type] = {}
@@ -156,16 +160,12 @@ def policy(key: str) -> Callable[[_Class], _Class]:
 
     def decorate(cls: _Class) -> _Class:
         _refuse_misspelt(key, cls, family)
-        if missing := [name for name in family.hooks if not callable(getattr(cls, name, None))]:
-            msg = f"{key}: {_code(cls)} has no method {missing[0]}; it needs {', '.join(family.hooks)}"
-            raise CoflashError(
-                msg
-                + place(
-                    None,
-                    next((one for one in map(_function, vars(cls).values()) if isinstance(one, FunctionType)), cls),
-                )
-            )
-        given = [*family.numbers, *(name for name in family.numbers_if_given if hasattr(cls, name))]
+        needed = [*family.hooks][: family.needed]
+        if missing := [name for name in needed if not callable(getattr(cls, name, None))]:
+            msg = f"{key}: {_code(cls)} has no method {missing[0]}; it needs {', '.join(needed)}"
+            raise CoflashError(msg + place(None, next(iter(_methods(cls)), cls)))
+        _refuse_arguments(key, cls, family)
+        given = [name for name in family.numbers if name == family.numbers[0] or hasattr(cls, name)]
         if wrong := [name for name in given if type(getattr(cls, name, None)) is not int or getattr(cls, name) < 1]:
             msg = f"{key}: {_code(cls)}.{wrong[0]}: a whole number from 1 is allowed, such as {wrong[0]} = 2"
             raise CoflashError(msg)
@@ -244,13 +244,18 @@ def loaded(path: Path, name: str | None = None) -> type:
     return chosen[0]
 
 
-def place(raised: TracebackType | None, hook: Any = None) -> str:
-    """Return where the user's code raised an exception, for a message; if it raised none, where a hook or class is."""
+def place(raised: BaseException | None, hook: Any = None) -> str:
+    """Return where the user's code raised an exception, for a message; if it raised none, where a hook or class is.
+
+    Before it stands the name that was meant, where an attribute is missing.
+    """
     code = getattr(hook, "__code__", getattr(hook.__init__, "__code__", None))
     places = [(code.co_filename, code.co_firstlineno)] if code else []
-    places += [(frame.filename, frame.lineno) for frame in traceback.extract_tb(raised)]
+    places += [(frame.filename, frame.lineno) for frame in traceback.extract_tb(raised and raised.__traceback__)]
     own = [f" ({Path(file).name}:{line})" for file, line in places if _is_users(file)]
-    return own[-1] if own else ""
+    missing = (raised.name, dir(raised.obj)) if isinstance(raised, AttributeError) and raised.name else ("", [])
+    meant = [f"; did you mean {near}?" for near in get_close_matches(*missing, 1)]
+    return "".join([*meant, *own[-1:]])
 
 
 _INSTALLED = ("site-packages", "dist-packages", sysconfig.get_path("stdlib"), __file__.removesuffix("external.py"))
@@ -280,16 +285,39 @@ def _spec(module: str) -> Any:
 
 def _refuse_misspelt(key: str, cls: type, family: _Family) -> None:
     """Refuse a public method that nothing uses, and a whole number with nearly the name of one that a policy has."""
-    hooks, numbers = family.hooks + family.hooks_if_given, family.numbers + family.numbers_if_given
+    hooks, numbers = [*family.hooks], family.numbers
     own = [base for base in cls.__mro__ if base.__module__ == "__main__" or file_of_user(base.__module__)]
     used = {*hooks, *(name for base in cls.__mro__ for name in (_add_source(base, {}) if base in own else vars(base)))}
-    for name, value in [member for base in own for member in vars(base).items() if not member[0].startswith("_")]:
+    for name, value in [member for base in own for member in vars(base).items()]:
+        if name[0] == name[-1] == "_" and hasattr(cls, f"_{name}_"):
+            raise CoflashError(f'{key}: {_code(cls)}.{name}: did you mean "_{name}_"?{place(None, _function(value))}')
+        if name.startswith("_"):
+            continue
         is_method = isinstance(value, property | classmethod) or (callable(value) and not isinstance(value, type))
         is_odd = type(value) is int and name not in numbers and get_close_matches(name, numbers)
         if is_odd or (is_method and name not in used and value not in [getattr(cls, hook, None) for hook in hooks]):
             meant = hint(name.removeprefix("on_"), hooks if is_method else numbers)
             msg = f"{key}: {_code(cls)}.{name}: nothing uses it{meant}; your own names begin with _"
             raise CoflashError(msg + place(None, _function(value)))
+
+
+def _refuse_arguments(key: str, cls: type, family: _Family) -> None:
+    """Refuse a hook that cannot be called with its arguments, and a class that cannot with the number of pages."""
+    hooks = {"__init__": "pages"} | family.hooks if key != "gc.victim" else family.hooks
+    for name, arguments in hooks.items():
+        is_bound = isinstance(inspect.getattr_static(cls, name, None), staticmethod | classmethod)
+        taken = [*["self"][is_bound:], *filter(None, arguments.split(", "))]
+        with suppress(ValueError):  # of a class that is written in C
+            hook = inspect.signature(getattr(cls, name, print))
+            try:
+                _ = hook.bind_partial(*taken) if name == "__init__" else hook.bind(*taken)
+            except TypeError as error:
+                msg = f"{key}: {_code(cls)}.{name}: {error}; write def {name}({', '.join(taken)})"
+                raise CoflashError(msg + place(None, getattr(cls, name))) from None
+
+
+def _methods(cls: type) -> list[FunctionType]:
+    return [one for one in map(_function, vars(cls).values()) if isinstance(one, FunctionType)]
 
 
 def _refuse_parameters(key: str, cls: type, names: Iterable[str]) -> None:
@@ -358,7 +386,7 @@ def _executed(what: str, work: Callable[[], Any]) -> Any:
     except CoflashError:
         raise
     except (Exception, SystemExit) as error:
-        raise CoflashError(f"{what}: {type(error).__name__}: {error}{place(error.__traceback__)}") from error
+        raise CoflashError(f"{what}: {type(error).__name__}: {error}{place(error)}") from error
 
 
 @contextmanager
