@@ -11,6 +11,7 @@ import ast
 import hashlib
 import importlib
 import inspect
+import json
 import random
 import sys
 import sysconfig
@@ -295,22 +296,21 @@ def _refuse_misspelt(key: str, cls: type, family: _Family) -> None:
             continue
         is_method = isinstance(value, property | classmethod) or (callable(value) and not isinstance(value, type))
         is_odd = type(value) is int and name not in numbers and get_close_matches(name, numbers)
-        if is_odd or (is_method and name not in used and value not in [getattr(cls, hook, None) for hook in hooks]):
+        if is_odd or (is_method and name not in used):
             meant = hint(name.removeprefix("on_"), hooks if is_method else numbers)
             msg = f"{key}: {_code(cls)}.{name}: nothing uses it{meant}; your own names begin with _"
             raise CoflashError(msg + place(None, _function(value)))
 
 
 def _refuse_arguments(key: str, cls: type, family: _Family) -> None:
-    """Refuse a hook that cannot be called with its arguments, and a class that cannot with the number of pages."""
-    hooks = {"__init__": "pages"} | family.hooks if key != "gc.victim" else family.hooks
-    for name, arguments in hooks.items():
-        is_bound = isinstance(inspect.getattr_static(cls, name, None), staticmethod | classmethod)
-        taken = [*["self"][is_bound:], *filter(None, arguments.split(", "))]
+    """Refuse a hook that cannot be called with its arguments."""
+    for name in family.hooks.keys() & {*dir(cls)}:
+        is_bound = isinstance(inspect.getattr_static(cls, name), staticmethod | classmethod)
+        taken = [*["self"][is_bound:], *filter(None, family.hooks[name].split(", "))]
         with suppress(ValueError):  # of a class that is written in C
-            hook = inspect.signature(getattr(cls, name, print))
+            signature = inspect.signature(getattr(cls, name))
             try:
-                _ = hook.bind_partial(*taken) if name == "__init__" else hook.bind(*taken)
+                signature.bind(*taken)
             except TypeError as error:
                 msg = f"{key}: {_code(cls)}.{name}: {error}; write def {name}({', '.join(taken)})"
                 raise CoflashError(msg + place(None, getattr(cls, name))) from None
@@ -463,28 +463,18 @@ def _add_value(name: str, value: Any, module: str, parts: _Parts) -> None:
             _add_file(module, parts)
     elif hasattr(value, "__name__"):
         _add_file(str(home), parts)
+    elif isinstance(value, int | float | str | bytes | tuple):
+        parts[name] = repr(value)
     elif value is not None:
         try:
-            parts[name] = repr(_plain(value))
-        except (AttributeError, RecursionError):
+            parts[name] = json.dumps(value, default=_listed)
+        except (AttributeError, TypeError, ValueError):
             _add_file(module, parts)
 
 
-def _plain(value: Any) -> Any:
-    """Return a value whose text is the same in each process: a set is in order.
-
-    Raises:
-        AttributeError: It is not made of numbers, texts, tuples, lists, sets, dictionaries and arrays.
-    """
-    if value is None or isinstance(value, int | float | complex | str | bytes):
-        return value
-    if isinstance(value, set | frozenset):
-        return {"set": sorted(map(_plain, value), key=repr)}
-    if isinstance(value, dict):
-        return {_plain(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, tuple):
-        return tuple(map(_plain, value))
-    return [*map(_plain, value if isinstance(value, list) else value.tolist())]
+def _listed(value: Any) -> list[Any]:
+    """Return a set in an order that is the same in each process, or an array, as a list."""
+    return sorted(value, key=repr) if isinstance(value, set | frozenset) else value.tolist()
 
 
 def _add_file(module: str, parts: _Parts) -> _Parts:

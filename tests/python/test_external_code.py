@@ -322,6 +322,43 @@ def test_a_policy_that_cannot_be_used_is_told_with_what_mends_it(changes: dict[s
         coflash.run(BUSY.with_(cooperation="none").with_(changes))
 
 
+@pytest.mark.parametrize(
+    ("key", "hooks", "problem"),
+    [
+        ("gc.victim", "def pick(self): ...", r"Mine.pick: .*; write def pick\(self, candidates\) \(mine.py:4\)$"),
+        ("gc.victim", "def pick(candidates): ...", r"Mine.pick: .*; write def pick\(self, candidates\)"),
+        ("gc.victim", "pick = staticmethod(lambda: 0)", r"Mine.pick: .*; write def pick\(candidates\)"),
+        ("gc.victim", "def _init_(self): ...", r'Mine._init_: did you mean "__init__"\? \(mine.py:4\)$'),
+        ("cache.policy", "def insert(self, page): ...", r"Mine.insert: .*; write def insert\(self, page, dirty\)"),
+        ("gc.victim", "def pick(self, *all): ...", ""),
+        ("gc.victim", "pick = staticmethod(lambda candidates, by=1: 0)", ""),
+        ("cache.policy", "def insert(self, page, dirty, more=1): ...", ""),
+    ],
+)
+def test_a_hook_that_cannot_be_called_is_told_with_its_signature(
+    tmp_path: Path, key: str, hooks: str, problem: str
+) -> None:
+    others = "    def remove(self, page): ...\n    def evict(self): ...\n" if key == "cache.policy" else ""
+    text = f"import coflash\n@coflash.policy({key!r})\nclass Mine:\n    {hooks}\n{others}"
+    (tmp_path / "mine.py").write_text(text, encoding="utf-8")
+    if problem:
+        with pytest.raises(CoflashError, match=problem):
+            external.loaded(tmp_path / "mine.py")
+    else:
+        assert external.is_policy(external.loaded(tmp_path / "mine.py"))
+
+
+def test_a_missing_array_is_told_with_the_one_that_was_meant() -> None:
+    @coflash.policy("gc.victim")
+    class Mine:
+        def pick(self, candidates: Any) -> Any:
+            return candidates.costs.argmin()
+
+    told = r"Mine.pick raised AttributeError: .*'costs'; did you mean cost\? \(test_external_code.py:\d+\)$"
+    with pytest.raises(CoflashError, match=told):
+        coflash.run(BUSY.with_(gc__victim=Mine))
+
+
 def test_a_class_that_is_no_policy_is_told_with_what_makes_it_one() -> None:
     with pytest.raises(TypeError, match=r"Plain'> \(type\); a class needs @coflash.policy"):
         BUSY.with_(gc__victim=Plain)

@@ -385,6 +385,43 @@ def test_runs_of_folders_are_named_by_the_last_parts_in_which_they_differ(
     assert "a/deep" not in done.output
 
 
+def test_compare_begins_with_the_value_named_first_and_tells_why_by_runs_that_it_does_not_show(tmp_path: Path) -> None:
+    removable = {"name": "cdm-removable", "removable_weight": "adaptive", "rewrite_stream": "gc"}
+    scenario = SMALL.with_({"cache.size": "1MiB"})
+    for name, schemes in {"both": ["none", "cdm"], "all": ["none", "cdm-overwrites", removable, "cdm"]}.items():
+        coflash.sweep(scenario, {"cooperation": schemes}, seeds=2, out=tmp_path / name)
+
+    def compared(folder: str, *where: str) -> str:
+        given = ["compare", "--in", str(tmp_path / folder), "--seeds", "--measure", "waf_host"]
+        return CliRunner().invoke(app, [*given, *(word for one in where for word in ("--where", one))]).output
+
+    for first, second in (("none", "cdm"), ("cdm", "none")):
+        rows = compared("both", f"cooperation={first},{second}").splitlines()
+        assert next(row.split() for row in rows if "cooperation.name" in row)[1:] == [first, second]
+    assert " --vary seed=1,2 --out results/why-" in compared("both", "cooperation=none,cdm")
+    told = compared("all", "cooperation=none,cdm")
+    assert "Why, in exact shares: from none" in told and "coflash sweep" not in told
+
+
+def test_too_many_runs_to_stand_side_by_side_are_shown_by_their_means(tmp_path: Path, found: Results) -> None:
+    run = found["alone"]
+    for seed in range(1, 18):
+        document = {**run.document["scenario"], "seed": seed, "cooperation": {"name": ("none", "cdm")[seed % 2]}}
+        run.with_document({**run.document, "scenario": document}).save(tmp_path / "many" / str(seed))
+    done = CliRunner().invoke(app, ["compare", str(tmp_path / "many")])
+    assert "17 runs were given; at most 16 stand side by side" in str(done.exception)
+    command = re.search(r"results sql '(.*)' --in", str(done.exception))
+    assert command and len(coflash.results(tmp_path / "many").sql(command[1])) == 2
+
+
+def test_failures_are_told_once_for_each_reason(tmp_path: Path) -> None:
+    swept = coflash.sweep(SMALL, {"seed": [1, 2, 3], "cache.size": ["1MiB", "900GiB"]}, out=tmp_path, on=1)
+    assert len(swept.failures) == 3
+    lines = CliRunner().invoke(app, ["results", "list", "--in", str(tmp_path)]).output.splitlines()
+    (failed,) = [line for line in lines if line.startswith("failed:")]
+    assert failed.endswith("(and 2 more for the same reason)"), failed
+
+
 def test_a_run_that_is_there_twice_is_no_other_seed(tmp_path: Path) -> None:
     for day in ("monday", "tuesday"):
         coflash.sweep(SMALL, {"gc.victim": ["greedy", "fifo"]}, out=tmp_path / day, seeds=2)

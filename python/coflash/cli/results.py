@@ -8,6 +8,7 @@ Options:
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +17,7 @@ import typer
 from coflash._core import CoflashError
 from coflash.cli.console import check_effect, errors, notes, output, say, show_json, show_table
 from coflash.cli.options import Group, TableForm
-from coflash.cli.run_tables import instead_of_beside, keys_left_out, why_of
+from coflash.cli.run_tables import keys_left_out, why_command, why_lines
 from coflash.cli.summary import summary
 from coflash.files.errors import text_of
 from coflash.measures.catalogue import named
@@ -150,9 +151,15 @@ def compare(
     assumed = found.assumed(shown, names)
     if (over_seeds or intervals) and way != "runs":
         names = [group[0] for group in found.of_one_point()]
+    if way != "runs" and where and "," in where[0]:
+        with suppress(CoflashError):  # a list has commas of its own
+            first = results(folder, [where[0].partition(",")[0], *where[1:]])
+            names.sort(key=lambda run: run not in first.runs)
     if way != "runs" and len(names) > _BESIDE:
-        msg = f"compare: {len(names)} runs were given; at most {_BESIDE} stand side by side"
-        raise CoflashError(f"{msg}: {instead_of_beside(found)}")
+        key = next(key.path for key in found.apart() if key.path != "name")
+        msg = f"compare: {len(names)} runs were given; at most {_BESIDE} stand side by side: choose by --where, or take"
+        query = f'select "{key}", avg(waf_host) from runs group by 1'  # noqa: S608 - to be shown
+        raise CoflashError(f"{msg} means: coflash results sql '{query}' --in {folder}")
     if intervals and len(names) < 2:
         points = f"{counted(len(names), 'point')} {agreed(len(names), 'was')}"
         msg = f"compare: --intervals are of differences; {points} given, and at least 2 are allowed"
@@ -162,12 +169,8 @@ def compare(
     else:
         table = runs_beside(found, names, shown, over_seeds=over_seeds)
     show_table(table, format)
-    asked = (
-        [one for group in found.of_one_point() if {*group} & {*names} for one in group]
-        if over_seeds or intervals
-        else names
-    )
-    for line in why_of(results(folder) if where else found, asked, shown or BRIEF):
+    whole = results(folder) if where else found
+    for line in why_lines(whole, names, shown or BRIEF) or why_command(whole, names, shown or BRIEF):
         say(line, errors())
     notes(assumed)
     notes(METHOD if intervals else notes_on_seeds(found, shown or HEADLINE) if over_seeds else ())

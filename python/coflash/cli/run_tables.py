@@ -27,21 +27,7 @@ def keys_left_out(results: Results) -> str:
     return f"{'; '.join(parts)} (coflash compare shows all)" if parts else ""
 
 
-def instead_of_beside(results: Results) -> str:
-    """Name the command that shows many runs."""
-    keys = ", ".join(f'"{key.path}"' for key in results.within() if key.path != "seed")
-    if results.fleets and keys:
-        query = f"select {keys}, avg(waf_host) from runs group by all"  # noqa: S608 - to show
-        return f"coflash results sql '{query}' --in {results.place}"
-    return f"coflash results list --in {results.place}, or choose some by --where KEY=VALUE"
-
-
-def why_of(results: Results, runs: Sequence[str], measures: Sequence[Measure]) -> list[str]:
-    """Say why some runs of schemes differ, or name the command that tells it."""
-    return _why_lines(results, runs, measures) or _why_command(results, runs, measures)
-
-
-def _why_lines(results: Results, runs: Sequence[str], measures: Iterable[Measure]) -> list[str]:
+def why_lines(results: Results, runs: Sequence[str], measures: Iterable[Measure]) -> list[str]:
     """Say why some runs of schemes differ, if those of the schemes between are there."""
     known = [(results.document(run), metrics) for run in results if (metrics := results.metrics(run)) is not None]
     asked = {place for place, run in enumerate(results) if run in runs}
@@ -53,7 +39,7 @@ def _why_lines(results: Results, runs: Sequence[str], measures: Iterable[Measure
     return lines
 
 
-def _why_command(results: Results, runs: Sequence[str], measures: Sequence[Measure]) -> list[str]:
+def why_command(results: Results, runs: Sequence[str], measures: Sequence[Measure]) -> list[str]:
     """Name the command that runs the schemes between those of some runs, or say why these differ if it has run."""
     first = scheme_of(results.document(runs[0]))
     for run in runs[1:]:
@@ -62,9 +48,10 @@ def _why_command(results: Results, runs: Sequence[str], measures: Sequence[Measu
             vary = vary_of(Scenario.of_result(results.document(run)), schemes)
             out = f"results/why-{results.document(run)['scenario_hash'][:8]}"
             there = results_in(out) if Path(out, "runs").is_dir() else ()
-            if there and (lines := _why_lines(there, there.runs, measures)):
+            if there and (lines := why_lines(there, there.runs, measures)):
                 return [*lines, f"why: the schemes between ran in {out}"]
-            seeds = sorted({str(results.document(one)["scenario"]["seed"]) for one in runs}, key=int)
+            of_points = (one for group in results.of_one_point() if {*group} & {*runs} for one in group)
+            seeds = sorted({str(results.document(one)["scenario"]["seed"]) for one in of_points}, key=int)
             more = f" --vary seed={','.join(seeds)}" if seeds[1:] else ""
             command = f"coflash sweep {results.where(run)}/scenario.toml {vary}{more} --out {out}"
             return [f"why: the shares of the parts in the difference need the schemes between: {command}"]

@@ -96,9 +96,9 @@ def write_figures(
         subject: The results.
         folder: The folder; files of the same names are replaced, others stay.
         format: The format of the files.
-        metrics: Names of metrics, such as `response.read.p99`: a figure for each; by default those of `METRICS`. Two more figures show the
-            distribution of response times and flash programs by cause; where the combinations of a scheme's parts are
-            there, one more shows the share of each part in write amplification.
+        metrics: Names of metrics, such as `response.read.p99`: a figure for each; by default those of `METRICS`.
+            Two more figures show the distribution of response times and flash programs by cause; where the
+            combinations of a scheme's parts are there, one more shows the share of each part in write amplification.
         over: The key for the axis; the numeric key with the most values if None.
         by: The key for the lines; words before numbers if None.
 

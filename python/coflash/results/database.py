@@ -39,7 +39,7 @@ from coflash.results.result import (
     replays,
     revision_of,
 )
-from coflash.results.selection import called, matching, ranked
+from coflash.results.selection import called, matching
 from coflash.results.store import Fleets, FolderStore, LocalFolder, Run, store_at
 from coflash.results.tables import runs_table
 from coflash.results.varying_keys import Key, labels, varied_keys
@@ -84,15 +84,10 @@ class Results:
     """
 
     def __init__(
-        self,
-        place: str,
-        runs: Iterable[Run],
-        broken: Sequence[str] = (),
-        fleets: Fleets | None = None,
-        where: Sequence[str] = (),
+        self, place: str, runs: Iterable[Run], broken: Sequence[str] = (), fleets: Fleets | None = None
     ) -> None:
         known = list(runs)
-        self.place, self._broken, self.fleets, self._where = place, broken, fleets or {}, where
+        self.place, self._broken, self._fleets = place, broken, fleets or {}
         self._folders = {name: folder for name, folder, _ in known}
         self._documents: dict[str, Mapping[str, Any]] = {name: document for name, _, document in known}
         self._metrics = {name: Metrics(document["metrics"]) for name, document in self._documents.items()}
@@ -173,9 +168,8 @@ class Results:
         return varied_keys([document["scenario"] for document in self._documents.values()])
 
     def in_order(self) -> list[str]:
-        """List the runs, sorted by the keys that distinguish them; values that conditions name come as these do."""
-        ranks = [(ranked(key, self._where), key.codes) for key in self.apart()]
-        order = {run: [rank[codes[place]] for rank, codes in ranks] for place, run in enumerate(self)}
+        """List the runs, sorted by the keys that distinguish them."""
+        order = {run: [key.codes[place] for key in self.apart()] for place, run in enumerate(self)}
         return sorted(self, key=order.__getitem__)
 
     def labels(self, runs: Sequence[str]) -> list[str]:
@@ -190,23 +184,16 @@ class Results:
     @cached_property
     def titles(self) -> dict[str, str]:
         """What notes call each run: its volume or system, and the values that vary beside; else the end of its name."""
-        systems, short = self._systems(), self.shortened()
+        systems, short = [str(one["scenario"].get("name", "")) for one in self._documents.values()], self.shortened()
+        # A key that has one value for each system says nothing beside its name.
+        keys = [key for key in self.apart() if len({*zip(systems, key.codes, strict=True)}) > len({*systems})]
         names = systems if len({*systems}) > 1 else [""] * len(self)
-        values = labels(range(len(self)), self.within())
-        said = [" · ".join(filter(None, each)) for each in zip(names, values, strict=True)]
+        said = [" · ".join(filter(None, each)) for each in zip(names, labels(range(len(self)), keys), strict=True)]
         uses = Counter(title for title in said if len(title) <= _TITLE_MAX)
         return {
             run: title if uses[title] == 1 else f"{title} {short[run]}" if uses[title] else short[run]
             for run, title in zip(self, said, strict=True)
         }
-
-    def _systems(self) -> list[str]:
-        return [str(one["scenario"].get("name", "")) for one in self._documents.values()]
-
-    def within(self) -> list[Key]:
-        """Find the keys that distinguish the runs of one system, or volume; others say nothing beside its name."""
-        systems = self._systems()
-        return [key for key in self.apart() if len({*zip(systems, key.codes, strict=True)}) > len({*systems})]
 
     def shortened(self) -> dict[str, str]:
         """Shorten the names for a table: the last parts of a path, the first digits of a hash, that no other has."""
@@ -228,13 +215,13 @@ class Results:
     def remarks(self) -> tuple[str, ...]:
         """Notes on the runs, each once: cautions, and assumptions about the workloads. Tables have the same order."""
         notes = ((self.titles[run], notes_of(self._documents[run])) for run in self.in_order())
-        return (*self.cautions, *chain(*self.fleets.values()), *together(notes))
+        return (*self.cautions, *chain(*self._fleets.values()), *together(notes))
 
     @property
     def cautions(self) -> tuple[str, ...]:
         """Notes on broken runs that were passed over, on fleets, and on mixtures of revisions and of traces."""
         documents = self._documents.values()
-        return (*self._broken, *self.fleets, *mixed_revisions(documents), *replaced_inputs(self.place, documents))
+        return (*self._broken, *self._fleets, *mixed_revisions(documents), *replaced_inputs(self.place, documents))
 
     def metrics(self, run: str) -> Metrics | None:
         """Return the metrics of a run by its full name; None if there is no such run."""
@@ -355,7 +342,7 @@ class Results:
                     meant = [path for path in metric_names() if short(path) == unknown[1]]
                     names = [*self._keys(), *map(short, metric_names())]
                     begins = [path for path in metric_names() if path.startswith(unknown[1])]  # "waf": first the host's
-                    close = [*begins[:1], *difflib.get_close_matches(unknown[1], names, 1)]
+                    close = begins or difflib.get_close_matches(unknown[1], names, 1)
                     near = " or ".join(meant or close[:1])
                     if near in self._keys():  # a size has a column in bytes
                         near = next((one for one in self.table().column_names if one.startswith(f"{near}_")), near)
@@ -430,7 +417,7 @@ def results(path: str | os.PathLike[str] = "results", where: Sequence[str] = ())
     if not runs and (store.broken or not has_begun):
         raise CoflashError(store.broken[0]) if store.broken else no_result(store.place)
     found, older = matching(runs, where)
-    return Results(store.place, found, [*store.broken, *older], store.fleets, where)
+    return Results(store.place, found, [*store.broken, *older], store.fleets)
 
 
 def results_at(folders: Sequence[Path]) -> Results:

@@ -70,16 +70,6 @@ def matching(runs: Iterable[_Run[_Named]], where: Sequence[str]) -> tuple[list[_
     return kept, notes
 
 
-def ranked(key: Key, where: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the place of each value of a key in a table: those that conditions name come first."""
-    conditions = (condition.partition("=") for condition in where)
-    wanted = [
-        each.strip() for name, _, text in conditions if called(name.strip(), [key.path]) for each in text.split(",")
-    ]
-    places = [[place for place, each in enumerate(wanted) if _is_same(value, each)] for value in key.values]
-    return [(min(named, default=len(wanted)), code) for code, named in enumerate(places)]
-
-
 def _once(runs: Iterable[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:
     """Leave out runs that are there a second time, as those of two sweeps in two folders: they are no other seeds."""
     found: dict[Any, _Run[_Named]] = {}

@@ -29,15 +29,11 @@ def estimated(keys: Sequence[str], measures: Sequence[Measure], title: str = "")
     return TextTable([*keys, *names], "l" * len(keys) + "r", title=title)
 
 
-def least(estimates: Iterable[Estimate]) -> float | None:
-    """Return the least of some means but 0: its unit is that of all, so that they are compared at a glance."""
-    return min((abs(one.mean) for one in estimates if one.mean), default=None)
-
-
-def shown_estimates(measures: Sequence[Measure], rows: Sequence[Sequence[Estimate]]) -> list[list[str]]:
-    """Show rows with the estimates of measures, of each in one unit."""
-    units = [(measure.unit, least(row[place] for row in rows)) for place, measure in enumerate(measures)]
-    return [[show_estimate(one, *unit) for one, unit in zip(row, units, strict=True)] for row in rows]
+def shown_estimates(measure: Measure, estimates: Sequence[Estimate]) -> list[str]:
+    """Show estimates of a measure that stand together: all in the unit of the least, unless they are far apart."""
+    means = [abs(one.mean) for one in estimates if one.mean]
+    least = min(means) if means and max(means) < 1000 * min(means) else None
+    return [show_estimate(one, measure.unit, least) for one in estimates]
 
 
 def runs_table(
@@ -52,18 +48,13 @@ def runs_table(
     revised = ["revision"] if len({*revisions.values()}) > 1 else []
     columns = ["run", *revised, *(key.path for key in keys), *(["seeds"] if over_seeds else [])]
     table = estimated(columns, measures, title)
-    found = [
-        [
-            estimate_of(measure, [one for run in runs if (one := results.metrics(run)) is not None])
-            for measure in measures
-        ]
-        for runs in groups
-    ]
-    for runs, shown in zip(groups, shown_estimates(measures, found), strict=True):
+    known = [[one for run in runs if (one := results.metrics(run)) is not None] for runs in groups]
+    shown = [shown_estimates(measure, [estimate_of(measure, each) for each in known]) for measure in measures]
+    for runs, *cells in zip(groups, *shown, strict=True):
         revision = [revisions[runs[0]]] if revised else []
         values = ["" if (one := key.values[key.codes[places[runs[0]]]]) is None else text_of(one) for key in keys]
         count = [str(len(runs))] if over_seeds else []
-        table.add(names[runs[0]], *revision, *values, *count, *shown)
+        table.add(names[runs[0]], *revision, *values, *count, *cells)
     return table
 
 
@@ -173,7 +164,7 @@ def run_table(result: Result) -> TextTable:
 
 def changes(measure: Measure, estimates: Sequence[Estimate]) -> list[Cell]:
     """Return the cells of estimates: the first, and each other one with its change from it, judged if beyond noise."""
-    first, *others = (show_estimate(one, measure.unit, least(estimates)) for one in estimates)
+    first, *others = shown_estimates(measure, estimates)
     cells = [Cell(first)]
     for text, one in zip(others, estimates[1:], strict=True):
         relative = change(one.mean, estimates[0].mean)

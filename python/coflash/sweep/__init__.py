@@ -176,8 +176,8 @@ class Sweep(Finding):
         """Return a row for each point: its values, and the measures as means over the seeds."""
         shown = self.measures(*measures)
         table = estimated([*self.points[0].values], shown)
-        rows = [*zip(*[self.estimates(measure) for measure in shown], strict=True)]
-        for point, cells in zip(self.points, shown_estimates(shown, rows), strict=True):
+        columns = [shown_estimates(measure, self.estimates(measure)) for measure in shown]
+        for point, *cells in zip(self.points, *columns, strict=True):
             table.add(*point.values.values(), *cells)
         return [table]
 
