@@ -444,10 +444,11 @@ def _add_source(value: Any, parts: _Parts) -> _Parts:
     except (OSError, TypeError, SyntaxError):  # a lambda amid an expression has lines that are no statement
         return _add_file(value.__module__, parts)
     parts[value.__qualname__] = source
+    known = getattr(sys.modules.get(value.__module__), "__dict__", {})
     for name in _names(tree):
         if name not in parts:
             parts[name] = None
-            _add_value(name, getattr(sys.modules.get(value.__module__), name, None), value.__module__, parts)
+            _add_value(name, known.get(name), value.__module__, parts)
     for module in _imports(tree, value.__module__):
         _add_file(module, parts)
     return parts

@@ -206,7 +206,7 @@ fn described(name: &str, hook: &str, method: Option<&Py<PyAny>>, raised: PyErr) 
         if !raised.is_instance_of::<PyException>(py) && !raised.is_instance_of::<PySystemExit>(py) {
             return raised;
         }
-        let place = place(py, Some(raised.value(py)), method);
+        let place = place(py, Some(raised.clone_ref(py).into_value(py).bind(py)), method);
         let rule = if hook == "remove" { "; evict only names a page, remove follows" } else { "" };
         let failure = refused(format!("{name}.{hook} raised {raised}{rule}{place}"));
         failure.set_cause(py, Some(raised));
