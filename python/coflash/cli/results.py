@@ -170,7 +170,7 @@ def compare(
         table = runs_beside(found, names, shown, over_seeds=over_seeds)
     show_table(table, format)
     whole = results(folder) if where else found
-    for line in why_lines(whole, names, shown or BRIEF) or why_command(whole, names, shown or BRIEF):
+    for line in why_lines(whole, names, shown or BRIEF) or why_command(whole, names):
         say(line, errors())
     notes(assumed)
     notes(METHOD if intervals else notes_on_seeds(found, shown or HEADLINE) if over_seeds else ())
