@@ -133,9 +133,8 @@ _FAMILIES = (
 )
 KEYS = tuple(key for family in _FAMILIES for key in family.keys)
 _registered: dict[tuple[str, str], type] = {}
-"""The classes by code and digest: in a notebook, a scenario's class may be redefined later."""
-_passed: set[tuple[type, str]] = set()
-"""The classes with the digests that they had: a run may have changed a list of their module since."""
+"""The classes by code and digest: in a notebook, a scenario's class may be redefined later; and a run may change a list
+of its module."""
 
 
 def policy(key: str) -> Callable[[_Class], _Class]:
@@ -215,11 +214,11 @@ def find(key: str, code: str, digest: str, parameters: Iterable[str] = ()) -> tu
         other = f", but for {key_of(found)}" if is_policy(found) else ""
         raise CoflashError(f"{key}: {code} is no policy for it{other}; @coflash.policy({key!r}) makes a class one")
     _refuse_parameters(key, found, parameters)
-    actual = digest if (code, digest) in _registered or (found, digest) in _passed else _digest(found)
+    actual = digest if (code, digest) in _registered else _digest(found)
     if digest not in ("", actual):
         msg = f"{key}.digest: {digest} was given; the source of {code} has {actual}: it has changed; leave digest out"
         raise CoflashError(msg)
-    _passed.add((found, actual))
+    _registered[code, actual] = found
     return found, actual
 
 
