@@ -251,7 +251,9 @@ def place(raised: BaseException | None, hook: Any = None) -> str:
     """
     code = getattr(hook, "__code__", getattr(hook.__init__, "__code__", None))
     places = [(code.co_filename, code.co_firstlineno)] if code else []
-    places += [(frame.filename, frame.lineno) for frame in traceback.extract_tb(raised and raised.__traceback__)]
+    places += [
+        (frame.filename, frame.lineno) for frame in traceback.extract_tb(raised.__traceback__ if raised else None)
+    ]
     own = [f" ({Path(file).name}:{line})" for file, line in places if _is_users(file)]
     missing = (raised.name, dir(raised.obj)) if isinstance(raised, AttributeError) and raised.name else ("", [])
     meant = [f"; did you mean {near}?" for near in get_close_matches(*missing, 1)]
@@ -303,7 +305,7 @@ def _refuse_misspelt(key: str, cls: type, family: _Family) -> None:
 
 def _refuse_arguments(key: str, cls: type, family: _Family) -> None:
     """Refuse a hook that cannot be called with its arguments."""
-    for name in family.hooks.keys() & {*dir(cls)}:
+    for name in [hook for hook in family.hooks if hasattr(cls, hook)]:
         is_bound = isinstance(inspect.getattr_static(cls, name), staticmethod | classmethod)
         taken = [*["self"][is_bound:], *filter(None, family.hooks[name].split(", "))]
         with suppress(ValueError):  # of a class that is written in C

@@ -153,8 +153,8 @@ def compare(
         names = [group[0] for group in found.of_one_point()]
     if way != "runs" and where and "," in where[0]:
         with suppress(CoflashError):  # a list has commas of its own
-            first = results(folder, [where[0].partition(",")[0], *where[1:]])
-            names.sort(key=lambda run: run not in first.runs)
+            base = results(folder, [where[0].partition(",")[0], *where[1:]])
+            names.sort(key=lambda run: run not in base.runs)
     if way != "runs" and len(names) > _BESIDE:
         key = next(key.path for key in found.apart() if key.path != "name")
         msg = f"compare: {len(names)} runs were given; at most {_BESIDE} stand side by side: choose by --where, or take"
