@@ -156,7 +156,7 @@ def compare(
             base = results(folder, [where[0].partition(",")[0], *where[1:]])
             names.sort(key=lambda run: run not in base.runs)
     if way != "runs" and len(names) > _BESIDE:
-        key = next((key.path for key in found.apart() if key.path != "name"), "name")
+        key = next((key.path for key in found.apart() if key.path not in ("name", "workload.trace")), "name")
         msg = f"compare: {len(names)} runs were given; at most {_BESIDE} stand side by side: choose by --where, or take"
         query = f'select "{key}", avg(waf_host) from runs group by 1'  # noqa: S608 - to be shown
         raise CoflashError(f"{msg} means: coflash results sql '{query}' --in {folder}")
