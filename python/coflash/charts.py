@@ -506,7 +506,7 @@ def _axis(
     else:
         factor, unit = axis_unit(axis.unit, max(map(abs, values), default=1.0))
         label = f"{axis.label} ({unit})" if unit and axis.label else axis.label or unit
-        size = {"zero": from_zero and axis.low is None, "nice": from_zero}
+        size = {"zero": from_zero and axis.low is None, "nice": 5 if from_zero else False}
         size |= {key: value / factor for key, value in ends.items()}
         marks = {"tickCount": 5}
     scaled = fields if factor != 1 else ()

@@ -155,9 +155,9 @@ def evaluate(
         name, judged = file.stem, _in_process(file, None, suite, cpu_seconds, memory_bytes)
     else:
         name = os.fspath(policy)
-        if file.exists():
+        if file.exists() or file.with_name(f"{file.name}.py").is_file():
             msg = f"{name}: a file of Python, whose name ends in .py, or the name of a built-in policy is allowed"
-            raise CoflashError(msg)
+            raise CoflashError(msg + near_file(f"{file}.py"))
         own: SuiteName = suite or [*(each for each in SUITES if name in _SUITES[each].built_in), SUITES[0]][0]
         judged = _values(own, name)
     of, values, note = judged

@@ -7,9 +7,11 @@ times slower.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import inspect
+import json
 import random
 import sys
 import sysconfig
@@ -19,8 +21,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib.machinery import PathFinder
+from importlib.util import resolve_name
+from itertools import accumulate
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType, TracebackType
+from types import FunctionType, ModuleType
 from typing import Any, Protocol, SupportsIndex, TypeGuard, TypeVar
 
 from coflash._core import Candidates, CoflashError, hint
@@ -109,22 +114,27 @@ class PlacementPolicy(Protocol):
 @dataclass(frozen=True)
 class _Family:
     keys: tuple[str, ...]
-    hooks: tuple[str, ...]
-    """The methods that a class needs."""
-    hooks_if_given: tuple[str, ...] = ()
+    hooks: Mapping[str, str]
+    """The methods that a class has, each with its arguments."""
+    needed: int
+    """How many of them it needs: the first ones."""
     numbers: tuple[str, ...] = ()
-    """The attributes that a class needs: whole numbers."""
-    numbers_if_given: tuple[str, ...] = ()
+    """The attributes that a class has, whole numbers; it needs the first one."""
 
 
+_OF_A_CACHE = {"insert": "page, dirty", "remove": "page", "evict": "", "hit": "page", "flag": "page, dirty"}
+_OF_A_PAGE = {"user_write": "page, replaces, is_evicted, now", "gc_write": "page, source, now"}
 _FAMILIES = (
-    _Family(("gc.victim",), ("pick",)),
-    _Family(("cache.policy", "host_buffer.policy"), ("insert", "remove", "evict"), ("hit", "flag", "arrive")),
-    _Family(("ftl.placement",), ("user_write", "gc_write"), ("cleaned",), ("classes",), ("gc_classes",)),
+    _Family(("gc.victim",), {"pick": "candidates"}, 1),
+    _Family(("cache.policy", "host_buffer.policy"), {**_OF_A_CACHE, "arrive": "page"}, 3),
+    _Family(
+        ("ftl.placement",), {**_OF_A_PAGE, "cleaned": "source, opened_at, valid, now"}, 2, ("classes", "gc_classes")
+    ),
 )
 KEYS = tuple(key for family in _FAMILIES for key in family.keys)
 _registered: dict[tuple[str, str], type] = {}
-"""The classes by code and digest: in a notebook, a scenario's class may be redefined later."""
+"""The classes by code and digest: in a notebook, a scenario's class may be redefined later; and a run may change a list
+of its module."""
 
 
 def policy(key: str) -> Callable[[_Class], _Class]:
@@ -150,10 +160,12 @@ def policy(key: str) -> Callable[[_Class], _Class]:
 
     def decorate(cls: _Class) -> _Class:
         _refuse_misspelt(key, cls, family)
-        if missing := [name for name in family.hooks if not callable(getattr(cls, name, None))]:
-            msg = f"{key}: {_code(cls)} has no method {missing[0]}; it needs {', '.join(family.hooks)}"
-            raise CoflashError(msg + place(None, next(_functions(cls), cls)))
-        given = [*family.numbers, *(name for name in family.numbers_if_given if hasattr(cls, name))]
+        needed = [*family.hooks][: family.needed]
+        if missing := [name for name in needed if not callable(getattr(cls, name, None))]:
+            msg = f"{key}: {_code(cls)} has no method {missing[0]}; it needs {', '.join(needed)}"
+            raise CoflashError(msg + place(None, next(iter(_methods(cls)), cls)))
+        _refuse_arguments(key, cls, family)
+        given = [name for name in family.numbers if name == family.numbers[0] or hasattr(cls, name)]
         if wrong := [name for name in given if type(getattr(cls, name, None)) is not int or getattr(cls, name) < 1]:
             msg = f"{key}: {_code(cls)}.{wrong[0]}: a whole number from 1 is allowed, such as {wrong[0]} = 2"
             raise CoflashError(msg)
@@ -206,6 +218,7 @@ def find(key: str, code: str, digest: str, parameters: Iterable[str] = ()) -> tu
     if digest not in ("", actual):
         msg = f"{key}.digest: {digest} was given; the source of {code} has {actual}: it has changed; leave digest out"
         raise CoflashError(msg)
+    _registered[code, actual] = found
     return found, actual
 
 
@@ -231,13 +244,20 @@ def loaded(path: Path, name: str | None = None) -> type:
     return chosen[0]
 
 
-def place(raised: TracebackType | None, hook: Any = None) -> str:
-    """Return where the user's code raised an exception, for a message; if it raised none, where a hook or class is."""
+def place(raised: BaseException | None, hook: Any = None) -> str:
+    """Return where the user's code raised an exception, for a message; if it raised none, where a hook or class is.
+
+    Before it stands the name that was meant, where an attribute is missing.
+    """
     code = getattr(hook, "__code__", getattr(hook.__init__, "__code__", None))
     places = [(code.co_filename, code.co_firstlineno)] if code else []
-    places += [(frame.filename, frame.lineno) for frame in traceback.extract_tb(raised)]
+    places += [
+        (frame.filename, frame.lineno) for frame in traceback.extract_tb(raised.__traceback__ if raised else None)
+    ]
     own = [f" ({Path(file).name}:{line})" for file, line in places if _is_users(file)]
-    return own[-1] if own else ""
+    missing = (raised.name, dir(raised.obj)) if isinstance(raised, AttributeError) and raised.name else ("", [])
+    meant = [f"; did you mean {near}?" for near in get_close_matches(*missing, 1)]
+    return "".join([*meant, *own[-1:]])
 
 
 _INSTALLED = ("site-packages", "dist-packages", sysconfig.get_path("stdlib"), __file__.removesuffix("external.py"))
@@ -248,24 +268,57 @@ def _is_users(file: str) -> bool:
     return not any(part in file for part in ("<frozen", "<string>", *_INSTALLED))
 
 
-def file_of_user(module: object) -> str:
-    """Return the file of a module, if it is the user's; otherwise an empty text."""
-    file = getattr(sys.modules.get(str(module)), "__file__", None) or ""
+def file_of_user(module: str) -> str:
+    """Return the file of a module, imported or not, if it is the user's; otherwise an empty text."""
+    known = sys.modules.get(module) or _spec(module)
+    file = getattr(known, "__file__", getattr(known, "origin", None)) or ""
     return file if _is_users(file) else ""
+
+
+def _spec(module: str) -> Any:
+    """Find a module as an import does, but import nothing: neither it nor its package."""
+    package = module.rpartition(".")[0]
+    if not package:
+        return PathFinder.find_spec(module)
+    within = getattr(sys.modules.get(package), "__spec__", None) or _spec(package)
+    folders = getattr(within, "submodule_search_locations", None)
+    return None if folders is None else PathFinder.find_spec(module, folders)
 
 
 def _refuse_misspelt(key: str, cls: type, family: _Family) -> None:
     """Refuse a public method that nothing uses, and a whole number with nearly the name of one that a policy has."""
-    hooks, numbers = family.hooks + family.hooks_if_given, family.numbers + family.numbers_if_given
+    hooks, numbers = [*family.hooks], family.numbers
     own = [base for base in cls.__mro__ if base.__module__ == "__main__" or file_of_user(base.__module__)]
-    used = {*hooks, *(name for base in cls.__mro__ for name in (_reached(base, {}) if base in own else vars(base)))}
-    for name, value in [member for base in own for member in vars(base).items() if not member[0].startswith("_")]:
+    used = {*hooks, *(name for base in cls.__mro__ for name in (_add_source(base, {}) if base in own else vars(base)))}
+    for name, value in [member for base in own for member in vars(base).items()]:
+        if name[0] == name[-1] == "_" and hasattr(cls, f"_{name}_"):
+            raise CoflashError(f'{key}: {_code(cls)}.{name}: did you mean "_{name}_"?{place(None, _function(value))}')
+        if name.startswith("_"):
+            continue
         is_method = isinstance(value, property | classmethod) or (callable(value) and not isinstance(value, type))
         is_odd = type(value) is int and name not in numbers and get_close_matches(name, numbers)
-        if is_odd or (is_method and name not in used and value not in [getattr(cls, hook, None) for hook in hooks]):
+        if is_odd or (is_method and name not in used):
             meant = hint(name.removeprefix("on_"), hooks if is_method else numbers)
             msg = f"{key}: {_code(cls)}.{name}: nothing uses it{meant}; your own names begin with _"
             raise CoflashError(msg + place(None, _function(value)))
+
+
+def _refuse_arguments(key: str, cls: type, family: _Family) -> None:
+    """Refuse a hook that cannot be called with its arguments."""
+    for name in [hook for hook in family.hooks if hasattr(cls, hook)]:
+        is_bound = isinstance(inspect.getattr_static(cls, name), staticmethod | classmethod)
+        taken = [*["self"][is_bound:], *filter(None, family.hooks[name].split(", "))]
+        with suppress(ValueError):  # of a class that is written in C
+            signature = inspect.signature(getattr(cls, name))
+            try:
+                signature.bind(*taken)
+            except TypeError as error:
+                msg = f"{key}: {_code(cls)}.{name}: {error}; write def {name}({', '.join(taken)})"
+                raise CoflashError(msg + place(None, getattr(cls, name))) from None
+
+
+def _methods(cls: type) -> list[FunctionType]:
+    return [one for one in map(_function, vars(cls).values()) if isinstance(one, FunctionType)]
 
 
 def _refuse_parameters(key: str, cls: type, names: Iterable[str]) -> None:
@@ -334,7 +387,7 @@ def _executed(what: str, work: Callable[[], Any]) -> Any:
     except CoflashError:
         raise
     except (Exception, SystemExit) as error:
-        raise CoflashError(f"{what}: {type(error).__name__}: {error}{place(error.__traceback__)}") from error
+        raise CoflashError(f"{what}: {type(error).__name__}: {error}{place(error)}") from error
 
 
 @contextmanager
@@ -367,72 +420,98 @@ _turn = threading.RLock()
 
 def _may_draw(key: str, policy: Mapping[str, Any]) -> bool:
     """Whether the file of a policy, or one that it imports, names `random`: that of Python or of numpy."""
-    files = _add_file(find(key, policy["code"], policy.get("digest", ""))[0], {})
-    return not files or any("random" in text for text in files.values())  # a notebook has none
+    files = _add_file(find(key, policy["code"], policy.get("digest", ""))[0].__module__, {})
+    return not files or any("random" in str(text) for text in files.values())  # a notebook has none
 
 
 def _digest(cls: type) -> str:
     """Return a digest of the source of a class, and of everything of the user's that it refers to."""
-    parts: dict[str, str] = {}
-    try:
-        for name, known in {cls.__qualname__: cls, **_reached(cls, {})}.items():
-            if isinstance(known, type | FunctionType) and known.__module__ == cls.__module__:
-                parts[known.__qualname__] = inspect.getsource(known)
-            elif isinstance(known, int | float | str | bytes | tuple | frozenset):
-                parts[name] = repr(known)
-            elif getattr(known, "__module__", None) != cls.__module__:
-                _add_file(known, parts)
-    except (OSError, TypeError) as error:
-        msg = f"{_code(cls)}: its source is not to be found; define it in a file or a notebook"
-        raise CoflashError(msg) from error
-    text = "\0".join(f"{name}\0{source}" for name, source in sorted(parts.items()))
+    parts = _add_source(cls, {})
+    if cls.__qualname__ not in parts:
+        raise CoflashError(f"{_code(cls)}: its source is not to be found; define it in a file or a notebook")
+    text = "\0".join(f"{name}\0{source}" for name, source in sorted(parts.items()) if source is not None)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _reached(value: Any, found: dict[str, Any]) -> dict[str, Any]:
-    """Add the names in the code of a class or a function, and of what it refers to in its module, with their values."""
-    beside = (*value.__bases__, *_functions(value)) if isinstance(value, type) else ()
-    found |= {f"{one.__module__}:{one.__qualname__}": one for one in beside if one.__module__ != value.__module__}
-    for name in _named(value):
-        if name not in found:
-            known = found[name] = getattr(sys.modules.get(value.__module__), "__dict__", {}).get(name)
-            if isinstance(known, type | FunctionType) and known.__module__ == value.__module__:
-                _reached(known, found)
-    return found
+_Parts = dict[str, str | None]
+"""The names that code has, with the text that stands for each: a source, a value, of `module:` its file; or none."""
 
 
-def _add_file(value: Any, parts: dict[str, str]) -> dict[str, str]:
-    """Add the file of the user's module that a value is, or that it comes from; and the files of what that imports."""
-    module = getattr(value, "__name__" if isinstance(value, ModuleType) else "__module__", None)
-    if (file := file_of_user(module)) and (name := f"{module}:") not in parts:
-        parts[name] = Path(file).read_text("utf-8", "replace")
-        for known in vars(sys.modules[str(module)]).values():
-            _add_file(known, parts)
+def _add_source(value: Any, parts: _Parts) -> _Parts:
+    """Add the source of a class or a function, and what it refers to; if it has none, the file of its module."""
+    try:
+        source = inspect.getsource(value)
+        tree = ast.parse(f"if 1:\n{source}" if source[0].isspace() else source)
+    except (OSError, TypeError, SyntaxError):  # a lambda amid an expression has lines that are no statement
+        return _add_file(value.__module__, parts)
+    parts[value.__qualname__] = source
+    known = getattr(sys.modules.get(value.__module__), "__dict__", {})
+    for name in _names(tree):
+        if name not in parts:
+            parts[name] = None
+            _add_value(name, known.get(name), value.__module__, parts)
+    for module in _imports(tree, value.__module__):
+        _add_file(module, parts)
     return parts
 
 
-def _named(value: Any) -> Iterator[str]:
-    """Yield the module-level names used by the code of a function, or of a class and its bases."""
-    if isinstance(value, type):
-        yield from (base.__qualname__ for base in value.__bases__)
-        for inner in _functions(value):
-            yield from _named(inner)
-    else:
-        yield from _names(value.__code__)
+def _add_value(name: str, value: Any, module: str, parts: _Parts) -> None:
+    """Add what a module-level name stands for."""
+    value = inspect.unwrap(value)
+    home = getattr(value, "__name__" if isinstance(value, ModuleType) else "__module__", None)
+    if isinstance(value, type | FunctionType) and home == module:
+        _add_source(value, parts)
+        if "<locals>" in value.__qualname__:  # another function made it, perhaps of more than its source
+            _add_file(module, parts)
+    elif hasattr(value, "__name__"):
+        _add_file(str(home), parts)
+    elif isinstance(value, int | float | str | bytes | tuple):
+        parts[name] = repr(value)
+    elif value is not None:
+        try:
+            parts[name] = json.dumps(value, default=_listed)
+        except (AttributeError, TypeError, ValueError):
+            _add_file(module, parts)
 
 
-def _functions(cls: type) -> Iterator[Any]:
-    """Yield the functions in a class, and the classes."""
-    return (inner for inner in map(_function, vars(cls).values()) if isinstance(inner, type | FunctionType))
+def _listed(value: Any) -> list[Any]:
+    """Return a set in an order that is the same in each process, or an array, as a list."""
+    return sorted(value, key=repr) if isinstance(value, set | frozenset) else value.tolist()
+
+
+def _add_file(module: str, parts: _Parts) -> _Parts:
+    """Add the file of a module, if it is the user's; and the files that it imports."""
+    if (file := file_of_user(module)) and (name := f"{module}:") not in parts:
+        text = parts[name] = Path(file).read_text("utf-8", "replace")
+        with suppress(SyntaxError, ValueError):  # of a compiled file
+            for imported in _imports(ast.parse(text), module):
+                _add_file(imported, parts)
+    return parts
+
+
+def _imports(tree: ast.AST, module: str) -> Iterator[str]:
+    """Yield the modules that the code of a module imports, at any place, and names in them, which may be modules."""
+    package = module if Path(file_of_user(module)).stem == "__init__" else module.rpartition(".")[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (package for one in node.names for package in accumulate(one.name.split("."), "{}.{}".format))
+        elif isinstance(node, ast.ImportFrom):
+            with suppress(ImportError):  # beyond the package
+                home = resolve_name("." * node.level + (node.module or ""), package)
+                yield from (home, *(f"{home}.{one.name}" for one in node.names))
+
+
+def _names(tree: ast.AST) -> Iterator[str]:
+    """Yield the names and attributes in code, but those of annotations, which change no run."""
+    for node in ast.walk(tree):
+        vars(node).update(annotation=None, returns=None)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node.id
 
 
 def _function(member: Any) -> Any:
     """Return the function of a method, a property, or what a decorator has made of it."""
     return inspect.unwrap(getattr(member, "__func__", getattr(member, "fget", member)) or member)
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)

@@ -170,3 +170,9 @@ def test_a_legend_leaves_room_for_its_title() -> None:
     for by, columns in (("", 3), ("cooperation", 2)):
         chart = lines(rows, Axis("share"), Axis("WAF"), styles=looks(names), by=by)
         assert whole([chart])["config"]["legend"]["columns"] == columns
+
+
+def test_an_axis_ends_at_a_tick_beyond_the_data() -> None:
+    rows = [{"x": place, "y": value, "name": "a"} for place, value in enumerate([4.638, 5.21, 5.384])]
+    drawn = picture(lines(rows, Axis("policy", ticks={0: "a", 1: "b", 2: "c"}), Axis("WAF", "ratio")), "svg").decode()
+    assert {"0", "5", "6"} <= {*re.findall(r">(\d+)</text>", drawn)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import coflash
 from coflash import CoflashError
 from coflash.evaluation import SUITES, SuiteName
 from policies_of_ones_own import Greedy, Lru, SepGc
+from processes import COFLASH, begin, interrupt
 from processes import coflash as command
 
 VICTIM = """
@@ -106,6 +108,8 @@ def test_what_cannot_be_evaluated_is_named(file: Path, monkeypatch: pytest.Monke
     with pytest.raises(CoflashError, match="no such file"):
         coflash.evaluate(file)
     file.write_text("import coflash\n", encoding="utf-8")
+    with pytest.raises(CoflashError, match=r"mine: a file of Python, .*did you mean .*mine\.py\?"):
+        coflash.evaluate(file.with_suffix(""))
     assert "the policies in it are: none" in coflash.evaluate(file).note
     file.write_text("import nowhere\n", encoding="utf-8")
     assert "ModuleNotFoundError" in coflash.evaluate(file).note
@@ -123,3 +127,12 @@ def test_the_command_evaluates(file: Path) -> None:
     done = command("evaluate", str(file))
     assert done.returncode == 1
     assert "raised ValueError: [bold]" in done.stderr
+    file.write_text(
+        VICTIM.format(body=f"open({str(file.parent / 'begun')!r}, 'w').close()\n        while True: pass"),
+        encoding="utf-8",
+    )
+    with begin(*COFLASH, "evaluate", str(file), cwd=file.parent) as child:
+        while not (file.parent / "begun").exists():
+            time.sleep(0.01)
+        *_, seconds = interrupt(child)
+    assert child.returncode == 130 and seconds < 5, "Control-C ends a hook that does not return"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -71,6 +73,68 @@ def test_a_digest_covers_other_files_of_the_user(folder: Path, policy: str) -> N
         "pick = " not in policy
     )
     assert _digest(folder, policy) == digest
+
+
+USED = "    def pick(self, candidates):\n        return (candidates.cost * weight({})).argmin()\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "rest"),
+    [
+        ("WEIGHTS = [1, 2]\ndef weight(place): return WEIGHTS[place]", USED.format("0")),
+        ("WEIGHTS = {'a': [1, {2}]}\ndef weight(name): return WEIGHTS[name][0]", USED.format("'a'")),
+        (
+            "import numpy as np\nWEIGHTS = np.arange(1, 2000)\ndef weight(place): return WEIGHTS[place]",
+            USED.format("0"),
+        ),
+        ("from functools import cache\n@cache\ndef weight():\n    return 1", USED.format("")),
+        ("from functools import partial\nweight = partial(max, 1, 3)", USED.format("0")),
+        ("Some = type('Some', (), {'weight': 1})\nsome = Some()\ndef weight(): return some.weight", USED.format("")),
+        ("def made(by):\n    return lambda: by\nweight = made(1)", USED.format("")),
+        ("WEIGHTS = [\n    lambda: 1,\n]\ndef weight(place): return WEIGHTS[place]()", USED.format("0")),
+        ("N = 1", "    classes = N\n" + PICK.format("abs")),
+        ("N = 1", "    def pick(self, candidates, by=N):\n        return (candidates.cost * by).argmin()\n"),
+        ("def twice(hook):\n    return lambda *all: 1 * hook(*all)", f"    @twice\n{PICK.format('abs')}"),
+        ("class Meta(type):\n    by = 1", f"    class Inner(metaclass=Meta): pass\n{PICK.format('abs')}"),
+    ],
+)
+def test_a_digest_covers_what_its_module_defines(folder: Path, before: str, rest: str) -> None:
+    texts = [POLICY.format(one, "", rest) for one in (before, before.replace("1", "-1", 1))]
+    once, other, again = (_digest(folder, text) for text in (texts[0], texts[1], texts[0]))
+    assert once == again != other
+
+
+def test_a_digest_covers_imports_inside_functions(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(folder))
+    inner = "    def pick(self, candidates):\n        {}\n        return weight(candidates.cost).argmin()\n"
+    (folder / "pack").mkdir()
+    for line in ("from helper import weight", "from pack.inner import weight", "from pack import inner"):
+        digests = []
+        for text in ("SCALE = 1", "SCALE = 2"):
+            (folder / "pack" / "inner.py").write_text(f"def weight(cost):\n    from more import SCALE\n    {text}\n")
+            digests.append(_digest(folder, POLICY.format("", "", inner.format(line)), more=text))
+        assert len({*digests}) == 2, line
+        assert not {"helper", "pack", "pack.inner", "more"} & {*sys.modules}, "nothing is imported"
+
+
+def test_a_digest_of_a_set_is_the_same_in_each_process(folder: Path) -> None:
+    own = "NAMES = {'a', 'b', 'c', 'd', 'e'}\ndef weight(): return 'a' in NAMES"
+    (folder / "mine.py").write_text(POLICY.format(own, "", USED.format("")), encoding="utf-8")
+    code = "from coflash import external; print(external.find('gc.victim', 'mine:Mine', '')[1])"
+    started = [
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, text=True, capture_output=True
+        )
+        for seed in "123"
+    ]
+    assert len({one.stdout for one in started}) == 1, started
+
+
+def test_a_list_that_runs_change_ends_no_sweep(folder: Path) -> None:
+    own = "SEEN = []\ndef weight(): return SEEN.append(1) or 1"
+    (folder / "mine.py").write_text(POLICY.format(own, "", USED.format("")), encoding="utf-8")
+    scenario = BUSY.with_({"gc.victim": {"name": "external", "code": "mine:Mine"}})
+    assert len(coflash.sweep(scenario, {}, seeds=2, on=1, out=folder / "own").results) == 2
 
 
 def test_a_digest_covers_nothing_else(folder: Path) -> None:
@@ -256,6 +320,43 @@ class Plain:
 def test_a_policy_that_cannot_be_used_is_told_with_what_mends_it(changes: dict[str, Any], problem: str) -> None:
     with pytest.raises(CoflashError, match=problem):
         coflash.run(BUSY.with_(cooperation="none").with_(changes))
+
+
+@pytest.mark.parametrize(
+    ("key", "hooks", "problem"),
+    [
+        ("gc.victim", "def pick(self): ...", r"Mine.pick: .*; write def pick\(self, candidates\) \(mine.py:4\)$"),
+        ("gc.victim", "def pick(candidates): ...", r"Mine.pick: .*; write def pick\(self, candidates\)"),
+        ("gc.victim", "pick = staticmethod(lambda: 0)", r"Mine.pick: .*; write def pick\(candidates\)"),
+        ("gc.victim", "def _init_(self): ...", r'Mine._init_: did you mean "__init__"\? \(mine.py:4\)$'),
+        ("cache.policy", "def insert(self, page): ...", r"Mine.insert: .*; write def insert\(self, page, dirty\)"),
+        ("gc.victim", "def pick(self, *all): ...", ""),
+        ("gc.victim", "pick = staticmethod(lambda candidates, by=1: 0)", ""),
+        ("cache.policy", "def insert(self, page, dirty, more=1): ...", ""),
+    ],
+)
+def test_a_hook_that_cannot_be_called_is_told_with_its_signature(
+    tmp_path: Path, key: str, hooks: str, problem: str
+) -> None:
+    others = "    def remove(self, page): ...\n    def evict(self): ...\n" if key == "cache.policy" else ""
+    text = f"import coflash\n@coflash.policy({key!r})\nclass Mine:\n    {hooks}\n{others}"
+    (tmp_path / "mine.py").write_text(text, encoding="utf-8")
+    if problem:
+        with pytest.raises(CoflashError, match=problem):
+            external.loaded(tmp_path / "mine.py")
+    else:
+        assert external.is_policy(external.loaded(tmp_path / "mine.py"))
+
+
+def test_a_missing_array_is_told_with_the_one_that_was_meant() -> None:
+    @coflash.policy("gc.victim")
+    class Mine:
+        def pick(self, candidates: Any) -> Any:
+            return candidates.costs.argmin()
+
+    told = r"Mine.pick raised AttributeError: .*'costs'; did you mean cost\? \(test_external_code.py:\d+\)$"
+    with pytest.raises(CoflashError, match=told):
+        coflash.run(BUSY.with_(gc__victim=Mine))
 
 
 def test_a_class_that_is_no_policy_is_told_with_what_makes_it_one() -> None:

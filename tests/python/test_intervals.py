@@ -24,6 +24,7 @@ from coflash.results.estimate import estimate, estimate_of, show_estimate
 from coflash.results.notes import together
 from coflash.results.slices import SLICES, sliced
 from coflash.results.subject import Subject
+from coflash.results.tables import shown_estimates
 from coflash.table import Table
 from sweeps import SMALL
 
@@ -98,6 +99,11 @@ def test_the_interval_of_a_percentile_is_never_narrower_than_its_bin() -> None:
     assert show_estimate(estimate([0.0637, 0.0645, 0.0632]), "share") == "6.4\N{NO-BREAK SPACE}% ± 0.2 points"
     assert show_estimate(estimate([5.3840, 5.3845, 5.3842]), "ratio") == "5.384 ± 0.01\N{NO-BREAK SPACE}%"
     assert signed(-0.00794, "share") == "−0.79 points"
+    for means, shown in {
+        (1440.0, 988.0, 0.0): ["1,440 ns", "988 ns", "0 ns"],
+        (3e6, 988.0): ["3 ms", "988 ns"],
+    }.items():
+        assert shown_estimates(p99, [estimate([mean]) for mean in means]) == shown, "one unit, if they are near"
     assert estimate_of(p99, runs[:1]).half_width is None
     values = [180_000.0, 181_000.0, 179_000.0]
     spread = [Metrics({"response_ns": {"all": {"p99": value}}}) for value in values]

@@ -108,6 +108,8 @@ def test_an_unknown_measure_is_refused_with_those_that_are(tmp_path: Path, compa
         write_figures(study(comparison), tmp_path, "png", ["waf"])
     with pytest.raises(CoflashError, match=r"these runs have no such measure; they have requests, .*waf_host"):
         write_figures(study(comparison), tmp_path, "png", ["hybrid.flash_pages"])
+    drawn = [file.stem for file in write_figures(study(comparison), tmp_path, "svg")]
+    assert {"waf_host", "cache-hit_ratio"} <= {*drawn}, "where there is a cache, its hits are drawn unasked"
     assert write_figures(study(comparison), tmp_path, "svg", ["response.p99"])[0].stem == "response_ns-all-p99"
 
 

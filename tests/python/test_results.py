@@ -136,11 +136,15 @@ def test_sql_sees_runs_series_histograms_and_erases(found: Results) -> None:
     assert short == found.sql('select "response_ns.all.p99" a, "cooperation.name" b from runs order by run')
     numbers = found.sql("select number('64MiB') a, number('25us') b, number('7.5%') c, count(number('none')) d")
     assert numbers.to_arrow().to_pylist() == [{"a": 64 * 2**20, "b": 25_000, "c": 7.5, "d": 0}]
+    assert {*found.sql('select number("seed") n from runs')["n"]} == {*found.sql("select seed n from runs")["n"]}
+    query = 'select run from runs where "cache.hit_ratio" >= 5 and "cache.hit_ratio" < 0.5 and waf_host = 90'
+    assert found.percents(query) == ["cache.hit_ratio is a share from 0 to 1: 5 % is 0.05"]
     assert found.sql("select * from runs").to_polars().height == 5
     (row,) = json_rows(found.sql("select 'nan'::double a, null::int b, 1.5 c, 'x' d"))
     assert row == {"a": None, "b": None, "c": 1.5, "d": "x"}
     for wrong, meant in {
         "waf_hots": "waf_host",
+        "waf": "waf_host",
         "respnse.p99": "response.p99",
         "cache.sice": "cache.size_bytes",
     }.items():
@@ -379,6 +383,47 @@ def test_runs_of_folders_are_named_by_the_last_parts_in_which_they_differ(
     assert done.exit_code == 0, done.output
     assert "one/run" in done.output
     assert "a/deep" not in done.output
+
+
+def test_compare_begins_with_the_value_named_first_and_tells_why_by_runs_that_it_does_not_show(tmp_path: Path) -> None:
+    removable = {"name": "cdm-removable", "removable_weight": "adaptive", "rewrite_stream": "gc"}
+    scenario = SMALL.with_({"cache.size": "1MiB"})
+    of_all: list[object] = ["none", "cdm-overwrites", removable, "cdm"]
+    for name, schemes in {"both": of_all[::3], "all": of_all}.items():
+        coflash.sweep(scenario, {"cooperation": schemes}, seeds=2, out=tmp_path / name)
+
+    def compared(folder: str, *where: str) -> str:
+        given = ["compare", "--in", str(tmp_path / folder), "--seeds", "--measure", "waf_host"]
+        return CliRunner().invoke(app, [*given, *(word for one in where for word in ("--where", one))]).output
+
+    for first, second in (("none", "cdm"), ("cdm", "none")):
+        rows = compared("both", f"cooperation={first},{second}").splitlines()
+        assert next(row.split() for row in rows if "cooperation.name" in row)[1:] == [first, second]
+    proposed = re.search(
+        r" --vary seed=1,2 --out (\S+), then coflash compare (\S+)", compared("both", "cooperation=none,cdm")
+    )
+    assert proposed and proposed[1] == proposed[2]
+    told = compared("all", "cooperation=none,cdm")
+    assert "Why, in exact shares: from none" in told and "coflash sweep" not in told
+
+
+def test_too_many_runs_to_stand_side_by_side_are_shown_by_their_means(tmp_path: Path, found: Results) -> None:
+    run = found["alone"]
+    for seed in range(1, 18):
+        document = {**run.document["scenario"], "seed": seed, "cooperation": {"name": ("none", "cdm")[seed % 2]}}
+        run.with_document({**run.document, "scenario": document}).save(tmp_path / "many" / str(seed))
+    done = CliRunner().invoke(app, ["compare", str(tmp_path / "many")])
+    assert "17 runs were given; at most 16 stand side by side" in str(done.exception)
+    command = re.search(r"results sql '(.*)' --in", str(done.exception))
+    assert command and len(coflash.results(tmp_path / "many").sql(command[1])) == 2
+
+
+def test_failures_are_told_once_for_each_reason(tmp_path: Path) -> None:
+    swept = coflash.sweep(SMALL, {"seed": [1, 2, 3], "cache.size": ["1MiB", "900GiB"]}, out=tmp_path, on=1)
+    assert len(swept.failures) == 3
+    lines = CliRunner().invoke(app, ["results", "list", "--in", str(tmp_path)]).output.splitlines()
+    (failed,) = [line for line in lines if line.startswith("failed:")]
+    assert failed.endswith("(and 2 more for the same reason)"), failed
 
 
 def test_a_run_that_is_there_twice_is_no_other_seed(tmp_path: Path) -> None:

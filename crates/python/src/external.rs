@@ -14,9 +14,9 @@ use numpy::ndarray::ArrayView1;
 use numpy::npyffi::{_PyArray_GET_ITEM_DATA, NPY_ARRAY_WRITEABLE};
 use numpy::{Element, PyArray1, PyUntypedArrayMethods};
 use pyo3::call::PyCallArgs;
-use pyo3::exceptions::{PyException, PySystemExit};
+use pyo3::exceptions::{PyBaseException, PyException, PySystemExit};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyTraceback};
+use pyo3::types::{PyBool, PyDict};
 use std::cell::{Cell, RefCell};
 use std::fmt::Display;
 use std::sync::Arc;
@@ -206,7 +206,7 @@ fn described(name: &str, hook: &str, method: Option<&Py<PyAny>>, raised: PyErr) 
         if !raised.is_instance_of::<PyException>(py) && !raised.is_instance_of::<PySystemExit>(py) {
             return raised;
         }
-        let place = place(py, raised.traceback(py), method);
+        let place = place(py, Some(raised.clone_ref(py).into_value(py).bind(py)), method);
         let rule = if hook == "remove" { "; evict only names a page, remove follows" } else { "" };
         let failure = refused(format!("{name}.{hook} raised {raised}{rule}{place}"));
         failure.set_cause(py, Some(raised));
@@ -222,7 +222,7 @@ fn unusable(answer: &Bound<'_, PyAny>, allowed: impl Display) -> String {
 }
 
 /// Where a hook raised an exception, or is defined.
-fn place(py: Python<'_>, raised: Option<Bound<'_, PyTraceback>>, method: Option<&Py<PyAny>>) -> String {
+fn place(py: Python<'_>, raised: Option<&Bound<'_, PyBaseException>>, method: Option<&Py<PyAny>>) -> String {
     let place = || py.import("coflash.external")?.call_method1("place", (raised, method))?.extract();
     place().unwrap_or_default()
 }

@@ -54,5 +54,5 @@ def report(
     from coflash.figures.publication import METRICS, write_figures  # a page needs none
 
     notes(subject.assumed([named(name) for name in metrics or METRICS]))
-    for written in write_figures(subject, output or results[0] / "figures", format, metrics or METRICS, over, by):
+    for written in write_figures(subject, output or results[0] / "figures", format, metrics or (), over, by):
         typer.echo(written)

@@ -8,6 +8,7 @@ Options:
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -30,12 +31,15 @@ from coflash.results.notes import together
 from coflash.results.result import DOCUMENT, Result, notes_of
 from coflash.results.store import store_at
 from coflash.results.tables import runs_beside, runs_table
+from coflash.sweep.plan import alike
 from coflash.text_table import TextTable
 
 app = Group(no_args_is_help=True)
 
 RowForm = Literal["terminal", "markdown", "latex", "json"]
 DEFAULT = "results"
+_BESIDE = 16
+"""The most runs that stand side by side unless each is named."""
 
 
 @app.command("list")
@@ -70,8 +74,12 @@ def list_(
         notes(notes_on_seeds(found, shown))
     if (left_out := keys_left_out(found)) and format == "terminal":
         output().print(left_out, style="dim")
+    reasons: dict[str, list[str]] = {}
     for failure in store_at(folder).failures():
-        errors().print(f"failed: {failure.label}: {failure.error}", style="red", soft_wrap=True)
+        reasons.setdefault(alike(failure.error), []).append(f"failed: {failure.label}: {failure.error}")
+    for first, *more in reasons.values():
+        too = f" (and {len(more)} more for the same reason)" if more else ""
+        errors().print(f"{first}{too}", style="red", soft_wrap=True)
 
 
 @app.command()
@@ -135,13 +143,23 @@ def compare(
         show_table(_jobs(first, second) if way == "jobs" else _log(first, second, capacity), format)
         return
     check_effect({"--capacity": capacity}, "without a folder of a run and a log of nvme fdp stats")
-    found = _named(runs, folder, where) if way == "runs" else results(runs[0] if runs else folder, where)
+    folder = runs[0] if way == "folder" else folder
+    found = _named(runs, folder, where) if way == "runs" else results(folder, where)
     names = [found.name(str(Path(run))) for run in (runs if way == "runs" else found.in_order())]
     notes((*found.cautions, *together((found.titles[name], notes_of(found.document(name))) for name in names)))
     shown = [named(name) for name in measures or ()]
     assumed = found.assumed(shown, names)
     if (over_seeds or intervals) and way != "runs":
         names = [group[0] for group in found.of_one_point()]
+    if way != "runs" and where and "," in where[0]:
+        with suppress(CoflashError):  # a list has commas of its own
+            base = results(folder, [where[0].partition(",")[0], *where[1:]])
+            names.sort(key=lambda run: run not in base.runs)
+    if way != "runs" and len(names) > _BESIDE:
+        key = next((key.path for key in found.apart() if key.path not in ("name", "workload.trace")), "name")
+        msg = f"compare: {len(names)} runs were given; at most {_BESIDE} stand side by side: choose by --where, or take"
+        query = f'select "{key}", avg(waf_host) from runs group by 1'  # noqa: S608 - to be shown
+        raise CoflashError(f"{msg} means: coflash results sql '{query}' --in {folder}")
     if intervals and len(names) < 2:
         points = f"{counted(len(names), 'point')} {agreed(len(names), 'was')}"
         msg = f"compare: --intervals are of differences; {points} given, and at least 2 are allowed"
@@ -151,7 +169,8 @@ def compare(
     else:
         table = runs_beside(found, names, shown, over_seeds=over_seeds)
     show_table(table, format)
-    for line in why_lines(found, names, shown or BRIEF) or why_command(found, names, shown or BRIEF):
+    whole = results(folder) if where else found
+    for line in why_lines(whole, names, shown or BRIEF) or why_command(whole, names):
         say(line, errors())
     notes(assumed)
     notes(METHOD if intervals else notes_on_seeds(found, shown or HEADLINE) if over_seeds else ())
@@ -204,6 +223,7 @@ def sql(query: str, folder: str = DEFAULT, out: Path | None = None, format: RowF
     runs = results(folder)
     notes(runs.cautions)
     found = runs.sql(query)
+    notes(runs.percents(query))
     if out is not None:
         export_table(found, out)
         typer.echo(out)

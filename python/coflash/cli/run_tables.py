@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from coflash.measures.measure import Measure
 from coflash.quantity import agreed
 from coflash.results.database import Results
-from coflash.results.database import results as results_in
 from coflash.results.why import between, explained, scheme_of
 from coflash.scenario import Scenario
 from coflash.sweep.answers import vary_of
@@ -39,17 +37,18 @@ def why_lines(results: Results, runs: Sequence[str], measures: Iterable[Measure]
     return lines
 
 
-def why_command(results: Results, runs: Sequence[str], measures: Sequence[Measure]) -> list[str]:
-    """Name the command that runs the schemes between those of some runs, or say why these differ if it has run."""
+def why_command(results: Results, runs: Sequence[str]) -> list[str]:
+    """Name the command that runs the schemes between those of some runs, for all seeds of their points."""
     first = scheme_of(results.document(runs[0]))
     for run in runs[1:]:
         if (schemes := between(first, scheme_of(results.document(run))))[2:]:
             # The scenario of the scheme with more parts has their parameters.
             vary = vary_of(Scenario.of_result(results.document(run)), schemes)
+            of_points = (one for group in results.of_one_point() if {*group} & {*runs} for one in group)
+            seeds = sorted({results.document(one)["scenario"]["seed"] for one in of_points})
+            more = f" --vary seed={','.join(map(str, seeds))}" if seeds[1:] else ""
             out = f"results/why-{results.document(run)['scenario_hash'][:8]}"
-            there = results_in(out) if Path(out, "runs").is_dir() else ()
-            if there and (lines := why_lines(there, there.runs, measures)):
-                return [*lines, f"why: the schemes between ran in {out}"]
-            command = f"coflash sweep {results.where(run)}/scenario.toml {vary} --out {out}"
-            return [f"why: the shares of the parts in the difference need the schemes between: {command}"]
+            command = f"coflash sweep {results.where(run)}/scenario.toml {vary}{more} --out {out}"
+            told = "the shares of the parts in the difference need the schemes between"
+            return [f"why: {told}: {command}, then coflash compare {out} --seeds"]
     return []

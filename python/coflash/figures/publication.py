@@ -29,7 +29,8 @@ from coflash.results.subject import Subject
 from coflash.results.varying_keys import NONE, Key, labels
 from coflash.results.why import Why, explained, scheme_of
 
-METRICS = ("waf_host", "gc_copies_pages", "response_ns.all.mean", "response_ns.all.p99")
+METRICS = ("waf_host", "gc_copies_pages", "response_ns.all.mean", "response_ns.all.p99", "cache.hit_ratio")
+"""The measures that are drawn if none are named, where the runs have them."""
 _BARS_MAX, _LINES_MAX = 24, 6
 
 
@@ -85,7 +86,7 @@ def write_figures(
     subject: Subject,
     folder: Path,
     format: charts.Format = "pdf",
-    metrics: Sequence[str] = METRICS,
+    metrics: Sequence[str] = (),
     over: str | None = None,
     by: str | None = None,
 ) -> list[Path]:
@@ -95,9 +96,9 @@ def write_figures(
         subject: The results.
         folder: The folder; files of the same names are replaced, others stay.
         format: The format of the files.
-        metrics: Names of metrics, such as `response.read.p99`: a figure for each. Two more figures show the
-            distribution of response times and flash programs by cause; where the combinations of a scheme's parts are
-            there, one more shows the share of each part in write amplification.
+        metrics: Names of metrics, such as `response.read.p99`: a figure for each; by default those of `METRICS`.
+            Two more figures show the distribution of response times and flash programs by cause; where the
+            combinations of a scheme's parts are there, one more shows the share of each part in write amplification.
         over: The key for the axis; the numeric key with the most values if None.
         by: The key for the lines; words before numbers if None.
 
@@ -130,7 +131,7 @@ def _figures(subject: Subject, metrics: Sequence[str], plan: Plan) -> Iterator[t
     """Yield the name of each figure, its chart, and the text below."""
     rows = [result.metrics.flat() for result in subject.results]
     known = dict.fromkeys(name for row in rows for name, value in row.items() if is_number(value))
-    for name in metrics:
+    for name in metrics or [each for each in METRICS if each in known]:
         path = name if name in known else metric(name)
         if path not in known:
             raise CoflashError(f"{name}: these runs have no such measure; they have {', '.join(known)}")

@@ -21,7 +21,7 @@ from coflash._core import CoflashError
 from coflash.files import atomic_write, kinds
 from coflash.files.errors import named, no_result
 from coflash.measures.catalogue import metric, metric_names, short
-from coflash.measures.measure import BRIEF, Measure, applying
+from coflash.measures.measure import BRIEF, MEASURES, Measure, applying
 from coflash.measures.metrics import Metrics
 from coflash.quantity import counted, number_in, with_units
 from coflash.results.amounts import with_bytes
@@ -314,7 +314,7 @@ class Results:
 
         with _interruptible(), duckdb.connect() as connection:
             connection.create_function("number_or_nan", _number, ["VARCHAR"], "DOUBLE")
-            connection.execute("create macro number(t) as nullif(number_or_nan(t), 'nan'::double)")
+            connection.execute("create macro number(t) as nullif(number_or_nan(t::varchar), 'nan'::double)")
             connection.register("runs", self._table_for(query))
             try:
                 if any(each.type.name in _WRITING for each in connection.extract_statements(_EXPLAIN.sub("", query))):
@@ -341,12 +341,22 @@ class Results:
                 if unknown := _UNKNOWN_COLUMN.search(str(error)):
                     meant = [path for path in metric_names() if short(path) == unknown[1]]
                     names = [*self._keys(), *map(short, metric_names())]
-                    near = " or ".join(meant) or next(iter(difflib.get_close_matches(unknown[1], names, 1)), "")
+                    begins = [path for path in metric_names() if path.startswith(unknown[1])]  # "waf": first the host's
+                    close = begins or difflib.get_close_matches(unknown[1], names, 1)
+                    near = " or ".join(meant or close[:1])
                     if near in self._keys():  # a size has a column in bytes
                         near = next((one for one in self.table().column_names if one.startswith(f"{near}_")), near)
                     told = f'did you mean "{near}"?' if near else "the query 'describe runs' lists those of a table"
                     msg = f'SQL: no column "{unknown[1]}"; {told}'
                 raise CoflashError(msg) from error
+
+    def percents(self, query: str) -> list[str]:
+        """Note on each condition of a query that compares a share with a number of percent, which none reaches."""
+        compared = re.findall(r'([\w.]+)"?\s*[<>=]+\s*(\d+\.?\d*)', query)
+        shares = {name for name in self.table().column_names if name.endswith(("_share", ".share"))}
+        shares |= {path for path in metric_names() if MEASURES[path].unit == "share"}
+        pairs = [(name, float(number)) for name, number in compared if name in shares and float(number) > 1]
+        return [f"{name} is a share from 0 to 1: {number:g} % is {number / 100:g}" for name, number in pairs]
 
     def _table_for(self, query: str) -> core.Table:
         """Return the table of the runs, and a column for each other name in quotes: a text, or a short one, "waf"."""

@@ -49,18 +49,18 @@ class Estimate(NamedTuple):
         return max(least, self.mean - self.half_width), self.mean + self.half_width
 
 
-def show_estimate(found: Estimate, unit: Unit) -> str:
+def show_estimate(found: Estimate, unit: Unit, beside: float | None = None) -> str:
     """Show the mean of a measure as text, with the half-width of its interval as a share of it: 2.84 ms ± 1.2 %.
 
     That of a share is in percentage points: 6.4 % ± 0.17 points.
     No measure is negative: an interval that would reach below zero begins there, and is shown by its ends:
-    2.84 ms (0 … 6.12 ms).
+    2.84 ms (0 … 6.12 ms). Beside another number it has the same unit as that.
     """
-    text = show(found.mean, unit)
+    text = show(found.mean, unit, beside)
     if not found.mean or found.half_width is None:
         return text
     if found.half_width > found.mean:
-        return f"{text} (0 … {show(found.mean + found.half_width, unit)})"
+        return f"{text} (0 … {show(found.mean + found.half_width, unit, beside)})"
     width, of = (
         (100 * found.half_width, " points") if unit == "share" else (100 * found.half_width / found.mean, "\u00a0%")
     )

@@ -29,9 +29,11 @@ def estimated(keys: Sequence[str], measures: Sequence[Measure], title: str = "")
     return TextTable([*keys, *names], "l" * len(keys) + "r", title=title)
 
 
-def shown_estimates(measures: Sequence[Measure], estimates: Iterable[Estimate]) -> list[str]:
-    """Show the estimates of measures."""
-    return [show_estimate(one, measure.unit) for one, measure in zip(estimates, measures, strict=True)]
+def shown_estimates(measure: Measure, estimates: Sequence[Estimate]) -> list[str]:
+    """Show estimates of a measure that stand together: all in the unit of the least, unless they are far apart."""
+    means = [abs(one.mean) for one in estimates if one.mean]
+    least = min(means) if means and max(means) < 1000 * min(means) else None
+    return [show_estimate(one, measure.unit, least) for one in estimates]
 
 
 def runs_table(
@@ -46,13 +48,13 @@ def runs_table(
     revised = ["revision"] if len({*revisions.values()}) > 1 else []
     columns = ["run", *revised, *(key.path for key in keys), *(["seeds"] if over_seeds else [])]
     table = estimated(columns, measures, title)
-    for runs in groups:
+    known = [[one for run in runs if (one := results.metrics(run)) is not None] for runs in groups]
+    shown = [shown_estimates(measure, [estimate_of(measure, each) for each in known]) for measure in measures]
+    for runs, *cells in zip(groups, *shown, strict=True):
         revision = [revisions[runs[0]]] if revised else []
         values = ["" if (one := key.values[key.codes[places[runs[0]]]]) is None else text_of(one) for key in keys]
         count = [str(len(runs))] if over_seeds else []
-        metrics = [one for run in runs if (one := results.metrics(run)) is not None]
-        found = (estimate_of(measure, metrics) for measure in measures)
-        table.add(names[runs[0]], *revision, *values, *count, *shown_estimates(measures, found))
+        table.add(names[runs[0]], *revision, *values, *count, *cells)
     return table
 
 
@@ -162,7 +164,7 @@ def run_table(result: Result) -> TextTable:
 
 def changes(measure: Measure, estimates: Sequence[Estimate]) -> list[Cell]:
     """Return the cells of estimates: the first, and each other one with its change from it, judged if beyond noise."""
-    first, *others = (show_estimate(one, measure.unit) for one in estimates)
+    first, *others = shown_estimates(measure, estimates)
     cells = [Cell(first)]
     for text, one in zip(others, estimates[1:], strict=True):
         relative = change(one.mean, estimates[0].mean)

@@ -176,8 +176,9 @@ class Sweep(Finding):
         """Return a row for each point: its values, and the measures as means over the seeds."""
         shown = self.measures(*measures)
         table = estimated([*self.points[0].values], shown)
-        for point, *estimates in zip(self.points, *[self.estimates(measure) for measure in shown], strict=True):
-            table.add(*point.values.values(), *shown_estimates(shown, estimates))
+        columns = [shown_estimates(measure, self.estimates(measure)) for measure in shown]
+        for point, *cells in zip(self.points, *columns, strict=True):
+            table.add(*point.values.values(), *cells)
         return [table]
 
     def said(self, *measures: str) -> list[str]:

@@ -162,7 +162,7 @@ function channelOf({ label, unit = "", log = false, zero = true, nice = true, mo
   const counted = COUNTED.has(unit) && !label.includes(unit) ? unit : "";
   return {
     type: "quantitative", title: (label ? [label, counted && `(${counted})`] : [counted]).filter(Boolean).join(" ") || null,
-    scale: { type: log ? "log" : "linear", nice, domainMax: most, ...(log ? {} : { zero }) },
+    scale: { type: log ? "log" : "linear", nice: nice && !log ? 5 : nice, domainMax: most, ...(log ? {} : { zero }) },
     axis: { labelExpr: log ? `indexof(${JSON.stringify(labelled)}, ${multiple}) >= 0 ? ${labels} : ''` : labels, tickCount: 5, grid, ...(most ? { labelFlush: FLUSH } : {}) },
   };
 }

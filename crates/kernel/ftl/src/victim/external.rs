@@ -106,7 +106,8 @@ fn check(
         return Ok(picked);
     }
     Err(format!(
-        "{vain} picks in a row were blocks without an invalid page; a pick is a place, not a block's number"
+        "{vain} picks in a row were blocks without an invalid page; a low cost means few pages to copy (argmin, not \
+         argmax), and a pick is a place in the arrays, not a block's number"
     ))
 }
 
