@@ -47,6 +47,6 @@ impl Pauses {
 
     pub(crate) fn remark(&self) -> Option<String> {
         let removed = Duration { ns: self.removed_ns };
-        counted(self.count, format!("pauses, {removed} in all, were removed (clock_jump)"))
+        counted(self.count, "pause", format!("removed, {removed} in all (clock_jump)"))
     }
 }

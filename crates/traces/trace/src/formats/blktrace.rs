@@ -134,7 +134,7 @@ impl BinaryFormat for Blktrace {
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.choice.remarks(["Q", "D", "C"]);
-        remarks.extend(counted(self.passed_through, "commands passed through to the device are omitted"));
+        remarks.extend(counted(self.passed_through, "command", "passed through to the device, and omitted"));
         remarks
     }
 }

@@ -108,7 +108,7 @@ fn a_request_as_large_as_a_device_is_tracked_in_part_with_a_remark() {
     assert_eq!(info.write_growth, None);
     assert_eq!(info.sampling, Sampling { method: Method::Exact, share: 1.0, pages: 65_536 });
     assert_eq!(info.reuse.unwrap().accesses_pages, 65_537);
-    assert!(info.remarks[0].starts_with("1 requests cover more than 65536 pages"), "{:?}", info.remarks);
+    assert!(info.remarks[0].starts_with("1 request covers more than 65536 pages"), "{:?}", info.remarks);
 }
 
 /// The misses of an LRU cache of `size` pages: of reads, and of writes.
