@@ -24,6 +24,7 @@ from coflash.cli.trace_table import rows
 from coflash.files.digest import check_lasting
 from coflash.quantity import Unit, change, counted, show, show_change
 from coflash.runs.progress import shown
+from coflash.scenario import flat
 from coflash.text_table import TextTable
 from coflash.trace.survey import files_in
 from coflash.trace.survey import survey as surveyed
@@ -31,7 +32,7 @@ from coflash.trace.trace_info import MissRatioCurves
 
 app = Group(no_args_is_help=True)
 
-_UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "share": "share"}
+_UNIT = re.compile(r"(?:_|\b)(ns|bytes|share)\b")
 
 _NOT_SHOWN = frozenset({"course", "write_growth", "reuse", "popularity", "sampling", "address_min", "address_end"})
 """Parts of a description that `trace info` shows; a likeness is compared without them."""
@@ -296,29 +297,18 @@ def like(
         return
     notes(found["remarks"])
     table = TextTable(["", "trace", "generated", "change"], "lr")
-    original, fitted = dict(_facts(found["original"])), dict(_facts(found["fitted"]))
-    for (label, unit), value in original.items():
-        other = fitted.get((label, unit))
-        table.add(label, _shown(value, unit), _shown(other, unit), show_change(change(other, value)))
+    original, fitted = flat(found["original"]), flat(found["fitted"])
+    for path, value in original.items():
+        if _NOT_SHOWN.isdisjoint(path.split(".")) and isinstance(value, int | float | None):
+            unit: Any = next(iter(_UNIT.findall(path)), None)
+            label = re.sub(r"_(ns|bytes)\b", "", path).replace(".", " ").replace("_", " ")
+            other = fitted.get(path)
+            table.add(label, _shown(value, unit), _shown(other, unit), show_change(change(other, value)))
     show_table(table)
     if "written" in found:
         notes(found["written"]["remarks"])
     if out is not None:
         output().print(f"{out}: {counted(found['workload']['requests'], 'request')}")
-
-
-def _facts(profile: dict[str, Any], prefix: str = "", unit: Unit | None = None) -> Iterator[tuple[Any, float | None]]:
-    """Yield every number with its label and its unit, which is the last word of its name."""
-    for name, value in profile.items():
-        if name in _NOT_SHOWN or not isinstance(value, dict | int | float | None):
-            continue
-        *words, last = name.split("_")
-        own = _UNITS.get(last, unit)
-        label = prefix + (" ".join(words) if words and last in _UNITS else name.replace("_", " "))
-        if isinstance(value, dict):
-            yield from _facts(value, f"{label} ", own)
-        else:
-            yield (label if own != "share" or "share" in label else f"{label} share", own), value
 
 
 def _shown(value: float | None, unit: Unit | None) -> str:

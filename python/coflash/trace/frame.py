@@ -7,14 +7,14 @@ way, whether they come from a text, a Parquet file or a frame.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
 
 from coflash._core import CoflashError
-from coflash.files.kept import kept_folder
+from coflash.files.digest import digest_of
+from coflash.files.kept import kept_file, kept_folder
 from coflash.table import Table
 
 if TYPE_CHECKING:
@@ -77,19 +77,14 @@ def kept(frame: Any) -> str:
     if (compute := _computes(frame)) is not None:
         frame = compute()
     frame = _whole(frame)
-    for name, count in Counter(columns_of(frame)).items():
-        if count > 1:
-            raise CoflashError(f"trace: {count} columns of the frame have the name {name!r}; one of each name is allowed")
+    if twice := [name for name, count in Counter(columns_of(frame)).items() if count > 1]:
+        raise CoflashError(f"trace: several columns of the frame are named {twice[0]!r}; one of each name is allowed")
     columns = dict(_column(str(name), frame[name]) for name in _names(frame))
-    digest = hashlib.sha256(repr(list(columns)).encode())
-    for column in columns.values():
-        digest.update(repr(column.tolist()).encode() if column.dtype == object else column.tobytes())
-    file = kept_folder() / f"{digest.hexdigest()[:32]}-frame.parquet"
-    if not file.exists():
-        with TemporaryDirectory(prefix=".", dir=file.parent) as folder:
-            new = Path(folder, file.name)
-            Table(columns).write_parquet(new)
-            new.replace(file)
+    with TemporaryDirectory(prefix=".", dir=kept_folder()) as folder:
+        new = Path(folder, "new")
+        Table(columns).write_parquet(new)
+        file = kept_file("frame.parquet", digest_of(str(new)))
+        new.replace(file)
     return str(file)
 
 

@@ -86,9 +86,9 @@ def survey(
 
 def _write(table: Path, rows: Mapping[str, Future[_Row]], known: Mapping[str, _Row]) -> Table:
     """Write the rows that are done, and those of other files as they were."""
-    done = {file for file, row in rows.items() if row.done() and not row.cancelled() and row.exception() is None}
-    there = [row for file, row in known.items() if file not in rows]
-    there += [rows[file].result() if file in done else known[file] for file in rows if file in done or file in known]
+    ended = [(file, row) for file, row in rows.items() if row.done() and not row.cancelled()]
+    done = {file: row.result() for file, row in ended if row.exception() is None}
+    there = (dict(known) | done).values()
     first = dict[frozenset[Any], str]()
     found = table_of([{**row, "same_as": _same_as(row, first)} for row in there], NUMBERS)
     if there:

@@ -56,14 +56,7 @@ pub(crate) fn input_files(path: &str) -> Result<Vec<InputFile>> {
     if path == STANDARD_INPUT {
         return Ok(whole("standard input", None));
     }
-    let refused = |error: io::Error| {
-        let pattern = if path.contains(['*', '?']) {
-            "; the shell expands a pattern, where it is not quoted"
-        } else {
-            ""
-        };
-        WorkloadError::trace(path, unread(Path::new(path), &error) + pattern)
-    };
+    let refused = |error: io::Error| WorkloadError::trace(path, unread(Path::new(path), &error));
     let about = std::fs::metadata(path).map_err(refused)?;
     if about.is_dir() {
         let told = unread(Path::new(path), &io::ErrorKind::IsADirectory.into());

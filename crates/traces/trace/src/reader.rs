@@ -217,20 +217,17 @@ impl<R: Records> Reader<R> {
     #[cold]
     fn backwards(&mut self, time_ns: u64, late_ns: u64, devices: &mut Devices) -> FieldError {
         let latest_ns = time_ns + late_ns;
-        let (mut newest_ns, mut most_ns) =
-            (latest_ns.max(self.window.newest_ns), late_ns.max(self.window.sorted_ns_max));
-        let ahead = if self.on_error == OnError::Stop { RECORDS_AHEAD_MAX } else { 0 };
-        for _ in 0..ahead {
-            match self.records.next(devices) {
-                Ok(Some(record)) => {
-                    newest_ns = newest_ns.max(record.time_ns);
-                    most_ns = most_ns.max(newest_ns - record.time_ns);
+        if self.on_error == OnError::Stop {
+            [latest_ns, time_ns].map(|seen_ns| self.window.see(seen_ns));
+            for _ in 0..RECORDS_AHEAD_MAX {
+                match self.records.next(devices) {
+                    Ok(Some(record)) => self.window.see(record.time_ns),
+                    Err(ReadError::Record(_)) => {}
+                    _ => break,
                 }
-                Err(ReadError::Record(_)) => {}
-                _ => break,
             }
         }
-        let [by, most] = [late_ns, most_ns].map(|ns| Duration { ns });
+        let [by, most] = [late_ns, self.window.sorted_ns_max].map(|ns| Duration { ns });
         let problem = format!(
             "time runs backwards by {by}: {time_ns} ns after {latest_ns} ns (sort_window = \"{most}\" or more sorts such records, of which it holds a million, time_slack = \"{most}\" or more moves \
              them to the latest time, on_error = \"skip\" skips them)"
@@ -260,17 +257,16 @@ impl<R: Records> Reader<R> {
 }
 
 impl Rules {
-    /// By how much a record precedes the latest one.
+    /// Turn a record into a request; it precedes the latest one by `late_ns`.
     #[inline(always)]
-    fn late_ns(&self, record: &Record) -> u64 {
-        self.latest_ns.saturating_sub(record.time_ns)
-    }
-
-    /// Turn a record into a request.
-    #[inline(always)]
-    fn apply(&mut self, record: &Record, fields: &FieldNames, devices: &mut Devices) -> Parsed<Request> {
+    fn apply(
+        &mut self,
+        record: &Record,
+        late_ns: u64,
+        fields: &FieldNames,
+        devices: &mut Devices,
+    ) -> Parsed<Request> {
         let &Record { time_ns: given_ns, length, op, placement, .. } = record;
-        let late_ns = self.late_ns(record);
         let time_ns = given_ns.max(self.latest_ns);
         let origin_ns = self.origin_ns.unwrap_or(time_ns);
         let Some(arrival_ns) = self.base_ns.checked_add(time_ns - origin_ns) else {
@@ -314,11 +310,11 @@ impl<R: Records> RequestReader for Reader<R> {
                 self.rules.empty += 1;
                 continue;
             }
-            let late_ns = self.rules.late_ns(&record);
+            let late_ns = self.rules.latest_ns.saturating_sub(record.time_ns);
             let request = if late_ns > self.rules.slack_ns {
                 Err(self.backwards(record.time_ns, late_ns, devices))
             } else {
-                self.rules.apply(&record, &self.fields, devices)
+                self.rules.apply(&record, late_ns, &self.fields, devices)
             };
             match request {
                 Ok(request) => batch.push(request),
@@ -326,23 +322,20 @@ impl<R: Records> RequestReader for Reader<R> {
             }
         }
         let is_first = !std::mem::replace(&mut self.has_begun, true);
-        if let Some(swapped) = is_first.then(|| swapped(batch, devices, &self.fields)).flatten() {
-            batch.clear();
-            return Err(WorkloadError::trace(&self.file, swapped));
-        }
+        let swapped = is_first.then(|| swapped(batch, devices, &self.fields)).flatten();
         let mean_mib = if is_first || self.has_columns { mean_bytes(batch) >> 20 } else { 0 };
+        let FieldNames { offset, length, .. } = self.fields;
         // No trace here has a larger mean.
-        if mean_mib > 64 {
-            let FieldNames { offset, length, .. } = self.fields;
-            let problem = format!(
+        let odd = (mean_mib > 64).then(|| {
+            format!(
                 "requests have {mean_mib} MiB on average: {offset} and {length} may be in each other's place"
-            );
-            if self.has_columns {
-                batch.clear();
-                return Err(WorkloadError::trace(&self.file, problem));
-            }
-            self.odd = Some(problem);
+            )
+        });
+        if let Some(problem) = swapped.or(odd.clone().filter(|_| self.has_columns)) {
+            batch.clear();
+            return Err(WorkloadError::trace(&self.file, problem));
         }
+        self.odd = odd.or(self.odd.take());
         self.may_end |= !batch.is_empty();
         if !self.may_end {
             let said: Vec<_> = self.records.remarks().into_iter().chain(self.own_remarks()).collect();

@@ -26,7 +26,7 @@ pub(crate) struct Window {
     /// By their time, and their line among those of the same time.
     held: BTreeMap<(u64, u64), HeldRecord>,
     /// The latest time read while it is open.
-    pub(crate) newest_ns: u64,
+    newest_ns: u64,
     /// Whether all records are read.
     ended: bool,
     /// The number of records behind a later one, and their largest lag.
@@ -47,11 +47,17 @@ impl Window {
 
     #[inline]
     pub(crate) fn push(&mut self, waiting: HeldRecord) {
-        let late_ns = self.newest_ns.saturating_sub(waiting.record.time_ns);
+        self.see(waiting.record.time_ns);
+        self.held.insert((waiting.record.time_ns, waiting.line), waiting);
+    }
+
+    /// Note how far a record is behind the latest one.
+    #[inline]
+    pub(crate) fn see(&mut self, time_ns: u64) {
+        let late_ns = self.newest_ns.saturating_sub(time_ns);
         self.sorted += u64::from(late_ns > 0);
         self.sorted_ns_max = self.sorted_ns_max.max(late_ns);
-        self.newest_ns = self.newest_ns.max(waiting.record.time_ns);
-        self.held.insert((waiting.record.time_ns, waiting.line), waiting);
+        self.newest_ns = self.newest_ns.max(time_ns);
     }
 
     /// Take the earliest record, if no earlier one can follow.

@@ -223,14 +223,12 @@ impl<'a> Judge<'a> {
         if !unknown.is_empty() {
             self.question = Some(format!("the unit in {} is not known", unknown.join(", ")));
         }
-        let name = |column: &Cells<'a>| (column.name.name.clone(), column.name.unit.clone());
-        let has_role = |column: &&Cells<'a>| column.role != "skip" && !column.name.name.is_empty();
-        let same = self.columns.iter().filter(has_role).map(|read| {
-            let all = (1..=self.columns.len()).filter(|&at| name(&self.columns[at - 1]) == name(read));
-            all.map(|at| at.to_string()).collect::<Vec<_>>()
-        });
-        if let Some(same) = same.into_iter().find(|same| same.len() > 1) {
-            self.question = Some(format!("columns {} have the same name", same.join(" and ")));
+        let names: Vec<_> = self.columns.iter().map(|column| &column.name).collect();
+        let is_again = |&at: &usize| {
+            names[at].role.is_some_and(|role| role != "other") && names[..at].contains(&names[at])
+        };
+        if let Some(at) = (0..names.len()).find(is_again) {
+            self.question = Some(format!("several columns are named \"{}\"", names[at].name));
         }
         let roles: Vec<_> = self.columns.iter().map(|column| column.role.as_str()).collect();
         let columns = (roles.join(",") + constant).parse::<Columns>().ok()?;

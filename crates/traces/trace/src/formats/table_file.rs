@@ -81,8 +81,7 @@ pub(super) fn open(file: SeekableFile, opening: &Opening<'_>) -> Result<Box<dyn 
     if options.header_lines == 0 {
         let names = sample.split(|&byte| byte == b'\n').next().unwrap_or_default();
         let checked = check_names(&split(names, b'\t', None), given.columns().iter());
-        checked
-            .map_err(|FieldError { field, problem }| opening.refused(format_args!("{field}: {problem}")))?;
+        checked.map_err(|error| error.within(opening.name, 0))?;
     }
     let options = TraceOptions { header_lines: 1, ..options.clone() };
     let is_own = found.is_ok_and(|found| found.is_own);

@@ -38,13 +38,10 @@ impl Slice {
     /// Refuse a slice that is empty for every trace.
     pub(super) fn check(&self) -> Result<()> {
         if let Some(to) = self.time_to.filter(|to| *to <= self.time_from) {
-            return refuse("slice.time_to", format!("it ends at {to} and begins at {}", self.time_from));
+            return refuse("slice.time_to", format!("{to} is not above {}", self.time_from));
         }
         if let Some(to) = self.address_to.filter(|to| *to <= self.address_from) {
-            return refuse(
-                "slice.address_to",
-                format!("it ends at {to} and begins at {}", self.address_from),
-            );
+            return refuse("slice.address_to", format!("{to} is not above {}", self.address_from));
         }
         if let Some(given) = self.sample.filter(|given| !(1..=1 << 20).contains(given)) {
             return refuse("slice.sample", format!("{given} was given, 1 to 1048576 expected"));

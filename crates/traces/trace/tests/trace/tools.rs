@@ -280,11 +280,11 @@ fn steps_that_mean_nothing_are_refused() {
     let slice = |slice| Steps { slice, ..Steps::default() };
     let backwards =
         Slice { time_from: Duration { ns: 5 }, time_to: Some(Duration { ns: 5 }), ..Slice::default() };
-    assert_eq!(error(slice(backwards)), "slice.time_to: it ends at 5ns and begins at 5ns");
+    assert_eq!(error(slice(backwards)), "slice.time_to: 5ns is not above 5ns");
     assert!(error(slice(Slice { count: Some(0), ..Slice::default() })).contains("slice.count: 0 was given"));
     assert!(
         error(slice(Slice { address_to: Some(Bytes::ZERO), ..Slice::default() }))
-            .contains("slice.address_to: it ends at 0B")
+            .contains("slice.address_to: 0B is not above 0B")
     );
     let remap = |remap| Steps { remap: Some(remap), ..Steps::default() };
     let (size, modulo) = (Some(Bytes { count: 5000 }), RemapTo::Modulo);
