@@ -88,7 +88,7 @@ def _write(table: Path, rows: Mapping[str, Future[_Row]], known: Mapping[str, _R
     """Write the rows that are done, and those of other files as they were."""
     ended = [(file, row) for file, row in rows.items() if row.done() and not row.cancelled()]
     done = {file: row.result() for file, row in ended if row.exception() is None}
-    there = (dict(known) | done).values()
+    there = [row for _, row in sorted((dict(known) | done).items())]
     first = dict[frozenset[Any], str]()
     found = table_of([{**row, "same_as": _same_as(row, first)} for row in there], NUMBERS)
     if there:

@@ -218,7 +218,8 @@ impl<R: Records> Reader<R> {
     fn backwards(&mut self, time_ns: u64, late_ns: u64, devices: &mut Devices) -> FieldError {
         let latest_ns = time_ns + late_ns;
         if self.on_error == OnError::Stop {
-            [latest_ns, time_ns].map(|seen_ns| self.window.see(seen_ns));
+            self.window.see(latest_ns);
+            self.window.see(time_ns);
             for _ in 0..RECORDS_AHEAD_MAX {
                 match self.records.next(devices) {
                     Ok(Some(record)) => self.window.see(record.time_ns),

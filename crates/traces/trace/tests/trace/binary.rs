@@ -151,7 +151,7 @@ fn objects_lie_a_stride_apart() {
         requests,
         [(0, 12_288, 100, Op::Read), (0, 7 * 4096, 5000, Op::Read), (2_000_000_000, 12_288, 100, Op::Read)]
     );
-    assert!(remarks[1].contains("1 request is longer than the object_stride of 4KiB"), "{remarks:?}");
+    assert!(remarks[1].contains("1 request longer than the object_stride of 4KiB"), "{remarks:?}");
     let wide = TraceOptions { object_stride: Bytes { count: 10_000 }, ..TraceOptions::default() };
     let (requests, remarks) = parse(&data, &wide).unwrap();
     assert_eq!((requests[0].1, remarks.len()), (30_000, 1));
@@ -210,7 +210,7 @@ fn skipping_continues_after_a_malformed_record() {
     let options = TraceOptions { format: Some("oracle-general".to_owned()), ..skip.clone() };
     let (requests, remarks) = parse(&data, &options).unwrap();
     assert_eq!(requests.len(), 2);
-    assert!(remarks[1].starts_with("t: 2 records were skipped, the first: t:2: time: "), "{remarks:?}");
+    assert!(remarks[1].starts_with("t: 2 records skipped, the first: t:2: time: "), "{remarks:?}");
     // After a malformed length, the begin of the next record is unknown.
     let lost = [event(1, 1, 1, READ | 7, b""), vec![1; 48]].concat();
     assert!(parse(&lost, &skip).unwrap_err().starts_with("t:2: magic: "));
@@ -255,10 +255,7 @@ fn files_of_processors_are_merged_by_time_wherever_they_lie() {
     paths.insert(0, file("cpus", "t.blktrace.idle", b""));
     let (requests, remarks) = read_files(&paths, &options).unwrap();
     assert_eq!(requests, expected);
-    assert!(
-        remarks[0].ends_with("it is empty") && remarks[1] == "3 files were merged by time",
-        "{remarks:?}"
-    );
+    assert!(remarks[0].ends_with("it is empty") && remarks[1] == "3 files merged by time", "{remarks:?}");
 
     let archive = tar(&[("t/0", &cpus[0]), ("t/idle", b""), ("t/1", &zstd(&cpus[1])), ("t/2", &cpus[2])]);
     for (name, data) in [("a.tar", archive.clone()), ("a.tar.zst", zstd(&archive))] {

@@ -37,9 +37,7 @@ fn a_number_may_be_written_in_any_usual_way() {
     let ops: Vec<_> = parse(words, &columns(USUAL)).unwrap().iter().map(|request| request.3).collect();
     assert_eq!(ops, [Op::Write, Op::Trim, Op::Trim, Op::Trim, Op::Flush]);
     let said = remarks(words, &columns(USUAL));
-    for part in
-        ["zone appends are writes", "write zeroes", "commands to zones", "1 request has a length of 0"]
-    {
+    for part in ["zone appends are writes", "write zeroes", "commands to zones", "1 request of length 0"] {
         assert!(said.contains(part), "{part}: {said}");
     }
 }

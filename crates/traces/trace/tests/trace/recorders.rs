@@ -67,7 +67,7 @@ const CASES: &[Case] = &[
         ],
         &[
             "columns=time:s,text,skip,device,op,offset:sectors,size:bytes,latency:ms",
-            "1 record is out of order by up to 167us",
+            "1 record out of order by up to 167us",
         ],
     ),
     (

@@ -15,7 +15,7 @@ fn a_record_within_the_slack_arrives_with_the_one_before() {
     let text = "fio version 3 iolog\n5 d read 0 1\n3 d read 1 1\n4 d read 2 1\n6 d read 3 1\n";
     assert_eq!(times(text, &slack).unwrap(), [5000, 5000, 5000, 6000]);
     let said = remarks(text, &slack);
-    assert!(said.contains("2 records precede the one before by up to 2us"), "{said}");
+    assert!(said.contains("2 records earlier than the one before, by up to 2us"), "{said}");
     // The slack does not accumulate: it is relative to the latest time.
     let error = times(&text.replace("4 d", "2 d"), &slack).unwrap_err();
     assert!(
@@ -29,7 +29,7 @@ fn a_millisecond_of_slack_is_the_default_and_is_remarked() {
     let text = "fio version 3 iolog\n5000 d read 0 1\n4000 d read 1 1\n6000 d read 3 1\n";
     assert_eq!(times(text, &TraceOptions::default()).unwrap(), [5_000_000, 5_000_000, 6_000_000]);
     let said = remarks(text, &TraceOptions::default());
-    assert!(said.contains("1 record precedes the one before by up to 1ms"), "{said}");
+    assert!(said.contains("1 record earlier than the one before, by up to 1ms"), "{said}");
     assert!(
         times(&text.replace("4000", "3999"), &TraceOptions::default()).unwrap_err().contains("backwards")
     );
@@ -42,7 +42,7 @@ fn a_window_puts_records_in_order() {
     let text = "Timestamp,Response,IOType,LUN,Offset,Size\n5.5,0.1,R,0,4096,512\n5.3,0.9,W,0,0,1\n";
     let options = named("systor");
     assert_eq!(times(text, &options).unwrap(), [0, 200_000_000]);
-    assert!(remarks(text, &options).contains("1 record is out of order by up to 200ms"));
+    assert!(remarks(text, &options).contains("1 record out of order by up to 200ms"));
     let late = "6.5,0,R,0,0,1\n66.5,0,R,0,0,1\n6.4,0,R,0,0,1\n";
     let error = times(late, &options).unwrap_err();
     assert!(error.starts_with("t:3: Timestamp: time runs backwards by 100ms"), "{error}");
@@ -85,7 +85,7 @@ fn a_record_that_waits_is_blamed_by_its_own_line() {
     assert!(times(text, &named("systor")).unwrap_err().starts_with("t:2: Offset: a request of 1B"));
     let skip = TraceOptions { on_error: OnError::Skip, ..named("systor") };
     assert_eq!(times(text, &skip).unwrap(), [0, 1_000_000_000]);
-    assert!(remarks(text, &skip).contains("1 record was skipped, the first: t:2: Offset"));
+    assert!(remarks(text, &skip).contains("1 record skipped, the first: t:2: Offset"));
 }
 
 #[test]

@@ -110,8 +110,8 @@ proptest! {
         let times = requests.iter().filter(|request| request.arrival.ns % 1000 > 0).count();
         let hints = requests.iter().filter(|request| request.placement.is_some()).count();
         let remarks = [
-            format!("{times} {} cut to whole microseconds, as the format has no finer ones", if times == 1 { "time was" } else { "times were" }),
-            format!("{hints} placement {} left out, as the format has none", if hints == 1 { "hint was" } else { "hints were" }),
+            format!("{times} time{} cut to whole microseconds, as the format has no finer ones", if times == 1 { "" } else { "s" }),
+            format!("{hints} placement hint{} left out, as the format has none", if hints == 1 { "" } else { "s" }),
         ];
         prop_assert_eq!(written.remarks, remarks.into_iter().filter(|remark| !remark.starts_with("0 ")).collect::<Vec<_>>());
         prop_assert_eq!(read(&path), expected);
