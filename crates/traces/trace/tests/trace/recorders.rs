@@ -171,7 +171,7 @@ const CASES: &[Case] = &[
             (1_000_400 * US, 24 * SECTOR, 4096, Op::Trim),
             (1_100_400 * US, 0, 0, Op::Flush),
         ],
-        &["columns=time:iso,op,offset:sectors,size:bytes,skip", "requests have a length of 0"],
+        &["columns=time:iso,op,offset:sectors,size:bytes,skip", "1 request of length 0"],
     ),
 ];
 
