@@ -269,7 +269,7 @@ def test_a_frame_is_not_read_in_other_units_than_its_names_tell() -> None:
     frame = pl.DataFrame(FRAME)
     columns = "time:us,op,offset:sectors,size:bytes"
     with pytest.raises(
-        coflash.CoflashError, match=r'^frame:0: offset: "offset_bytes" is not a name of it in that unit'
+        coflash.CoflashError, match=r'^frame:0: offset: "offset_bytes" is not offset in the unit of columns='
     ):
         trace.info(frame, {"columns": columns})
     assert trace.info(frame, {"columns": columns, "header_lines": 1}).address_end == 8192 * 512 + 4096

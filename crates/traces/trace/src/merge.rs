@@ -6,7 +6,8 @@
 
 use crate::Result;
 use crate::devices::Devices;
-use crate::reader::{ADDRESS_END, RequestReader, add_new, counted};
+use crate::reader::{ADDRESS_END, RequestReader, add_new};
+use crate::record::counted;
 use coflash_workload::{BATCH_REQUESTS, Op, Request, WorkloadError};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,6 +1,6 @@
 //! Changes of the clock, which are no pauses of a workload (option `clock_jump`).
 
-use crate::reader::counted;
+use crate::record::counted;
 use coflash_base::Duration;
 use coflash_workload::Request;
 

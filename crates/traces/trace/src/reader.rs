@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::devices::Devices;
-use crate::record::{Clock, Conventions, FieldError, FieldNames, Parsed, Record};
+use crate::record::{Clock, Conventions, FieldError, FieldNames, Parsed, Record, counted};
 use crate::window::{HeldRecord, Window};
 use coflash_base::{Bytes, Duration, Time};
 use coflash_workload::recorded::{OnError, TraceOptions};
@@ -245,7 +245,9 @@ impl<R: Records> Reader<R> {
             counted(
                 late,
                 "record",
-                format!("earlier than the one before, by up to {farthest}: taken for as late (time_slack)"),
+                format!(
+                    "earlier than the one before, by up to {farthest}: read at the time of that one (time_slack)"
+                ),
             ),
             counted(empty, "request", format!("of length 0 ({length}) left out")),
             self.cut.as_ref().map(|problem| format!("{problem}; what precedes that was read (on_error)")),
@@ -397,11 +399,6 @@ fn swapped(
             lengths.len()
         )
     })
-}
-
-/// A remark on some requests or records, unless there are none.
-pub(crate) fn counted(count: u64, noun: &str, remark: impl std::fmt::Display) -> Option<String> {
-    (count > 0).then(|| format!("{count} {noun}{} {remark}", if count == 1 { "" } else { "s" }))
 }
 
 /// Add remarks: files may share them.

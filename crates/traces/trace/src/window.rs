@@ -5,8 +5,7 @@
 //! order of time; records of the same time keep the order of the file. Memory is bounded: if the window is full, the
 //! earliest record is released early.
 
-use crate::reader::counted;
-use crate::record::Record;
+use crate::record::{Record, counted};
 use coflash_base::Duration;
 use std::collections::BTreeMap;
 

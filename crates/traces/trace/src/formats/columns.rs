@@ -507,8 +507,8 @@ pub(super) fn check_names<'a>(cells: &[&[u8]], columns: impl Iterator<Item = &'a
         // Sectors and pages have several sizes, but none is a byte.
         let may_be = matches!(name.unit.as_str(), "sectors" | "pages") && step > 1;
         if is_other || told.is_some_and(|told| told != step && !may_be) {
-            let expected = "a name of it in that unit (header_lines=1 passes over it)";
-            return Err(FieldError::text(role, cell, expected));
+            let expected = format!("{role} in the unit of columns= (header_lines=1 passes over it)");
+            return Err(FieldError::text(role, cell, &expected));
         }
     }
     Ok(())

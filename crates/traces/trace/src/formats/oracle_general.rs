@@ -16,7 +16,7 @@
 use crate::binary::{BinaryFormat, Order};
 use crate::devices::Devices;
 use crate::numbers::SECOND_NS;
-use crate::reader::counted;
+use crate::record::counted;
 use crate::record::{FieldError, Parsed, Record};
 use coflash_base::Bytes;
 use coflash_workload::Op;

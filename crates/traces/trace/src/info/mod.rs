@@ -28,7 +28,7 @@ pub use popularity::{Hottest, Popularity, PopularityCurve, Spread};
 pub use reuse::{MissRatioCurve, Reuse};
 
 use crate::Result;
-use crate::reader::counted;
+use crate::record::counted;
 pub(crate) use bins::bin_of;
 use coflash_base::Bytes;
 use coflash_base::prefetch::Ahead;

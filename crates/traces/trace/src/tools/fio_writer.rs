@@ -1,7 +1,7 @@
 //! fio's I/O log, version 3: microseconds and bytes, one file called `coflash`.
 
 use super::target::{Output, Target};
-use crate::reader::counted;
+use crate::record::counted;
 use coflash_workload::{Op, Request};
 use std::io::{self, BufWriter, Write};
 

@@ -5,7 +5,7 @@
 //! collide if the trace reaches beyond the size.
 
 use crate::Result;
-use crate::reader::counted;
+use crate::record::counted;
 use coflash_base::Bytes;
 use coflash_workload::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
 use rustc_hash::FxHashMap;

@@ -269,7 +269,8 @@ fn a_merge_moves_each_trace_to_its_place() {
 fn the_first_requests_are_those_before_a_bad_line() {
     let path =
         file("head", "bad.log", "fio version 3 iolog\n1 d read 0 1\n2 d read 9 1\nbad\n3 d read 0 1\n");
-    let first = |count| head(&mut open(&[path.clone()], &TraceOptions::default()).unwrap(), count);
+    let first =
+        |count| head(&mut open(std::slice::from_ref(&path), &TraceOptions::default()).unwrap(), count);
     assert_eq!(first(2).unwrap().len(), 2);
     assert!(refused(first(3)).contains("bad.log:4"), "the third is behind it");
 }
