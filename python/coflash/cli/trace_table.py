@@ -78,12 +78,10 @@ def _followed(sampling: Sampling, *, with_errors: bool) -> str:
 
 def _shown(value: Any, unit: Unit | None) -> str:
     match value:
-        case None | []:
+        case None:
             return "–"
         case dict():
             return " · ".join(f"{name} {_shown(part, unit)}" for name, part in value.items() if name != "histogram")
-        case list():
-            return "\n".join(_shown(item, unit) for item in value)
         case int() | float() if unit is not None:
             return show(value, unit)
         case int():

@@ -7,7 +7,6 @@
 use crate::Result;
 use crate::devices::Devices;
 use crate::reader::{ADDRESS_END, RequestReader, add_new};
-use crate::record::counted;
 use coflash_workload::{BATCH_REQUESTS, Op, Request, WorkloadError};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -134,7 +133,7 @@ impl RequestReader for Merge {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let mut remarks = Vec::from_iter(counted(self.inputs.len() as u64, "file", "merged by time"));
+        let mut remarks = vec![format!("files merged by time: {}", self.inputs.len())];
         let dated = self.inputs.iter().filter(|input| input.has_dates).count();
         if dated > 0 && dated < self.inputs.len() {
             remarks.push(

@@ -245,9 +245,7 @@ impl<R: Records> Reader<R> {
             counted(
                 late,
                 "record",
-                format!(
-                    "earlier than the one before, by up to {farthest}: read at the time of that one (time_slack)"
-                ),
+                format!("earlier than the one before, by up to {farthest}: moved to its time (time_slack)"),
             ),
             counted(empty, "request", format!("of length 0 ({length}) left out")),
             self.cut.as_ref().map(|problem| format!("{problem}; what precedes that was read (on_error)")),

@@ -255,7 +255,7 @@ fn files_of_processors_are_merged_by_time_wherever_they_lie() {
     paths.insert(0, file("cpus", "t.blktrace.idle", b""));
     let (requests, remarks) = read_files(&paths, &options).unwrap();
     assert_eq!(requests, expected);
-    assert!(remarks[0].ends_with("it is empty") && remarks[1] == "3 files merged by time", "{remarks:?}");
+    assert!(remarks[0].ends_with("it is empty") && remarks[1] == "files merged by time: 3", "{remarks:?}");
 
     let archive = tar(&[("t/0", &cpus[0]), ("t/idle", b""), ("t/1", &zstd(&cpus[1])), ("t/2", &cpus[2])]);
     for (name, data) in [("a.tar", archive.clone()), ("a.tar.zst", zstd(&archive))] {
