@@ -59,7 +59,7 @@ def survey(
         KeyboardInterrupt: Control-C was pressed; the rows that are done are in the table.
     """
     table, given = Path(file), paths(traces)
-    files = dict.fromkeys(each for place in given for each in files_in(place))
+    files = dict.fromkeys(each for place in given for each in files_in(place) if place == each or Path(each) != table)
     if table.suffix.lower() != ".parquet":
         raise CoflashError(f"{table}: a name that ends in .parquet is allowed")
     check_file(table, TABLE, files)
