@@ -10,6 +10,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import duckdb
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -133,7 +135,7 @@ def test_placement_hints_go_along(tmp_path: Path) -> None:
     trace.slice(given, tmp_path / "part.parquet", skip=1, count=1)
     assert trace.head(tmp_path / "part.parquet")["placement"].tolist() == [0]
     lost = trace.convert(given, tmp_path / "t.iolog")["remarks"]
-    assert any(remark.startswith("2 placement hints were left out") for remark in lost)
+    assert any(remark.startswith("2 placement hints left out") for remark in lost)
     wrong = written(tmp_path / "wrong.arrow", table(ROWS | {"placement": [None, 255, 0, 0]}, placement=pa.int64()))
     with pytest.raises(coflash.CoflashError, match=":2: placement: 255 is not a placement identifier"):
         trace.head(wrong)
@@ -249,3 +251,47 @@ def test_every_compression_of_parquet_is_read(tmp_path: Path) -> None:
     for compression in ("none", "snappy", "gzip", "brotli", "lz4", "zstd"):
         pq.write_table(table(), tmp_path / "t.parquet", compression=compression)
         assert read(tmp_path / "t.parquet") == ROWS
+
+
+FRAME = {"time_us": [1, 2, 3], "op": ["R", "W", "R"], "offset_bytes": [0, 4096, 8192], "size_bytes": [4096] * 3}
+
+
+def test_an_error_of_a_frame_names_the_frame_and_its_row() -> None:
+    for frame in (pl.DataFrame(FRAME | {"op": ["R", "W", "X"]}), pd.DataFrame(FRAME | {"op": ["R", "W", "X"]})):
+        with pytest.raises(coflash.CoflashError, match=r'^frame:3: op: "X" is not an operation'):
+            trace.info(frame)
+        roles = {"time_us": "time:us", "op": "op", "offset_bytes": "offset:bytes", "size_bytes": "size:bytes"}
+        with pytest.raises(coflash.CoflashError, match=r'^frame:3: op: "X"'):
+            trace.info(frame, {"columns": trace.columns(frame, roles)})
+
+
+def test_a_frame_is_not_read_in_other_units_than_its_names_tell() -> None:
+    frame = pl.DataFrame(FRAME)
+    columns = "time:us,op,offset:sectors,size:bytes"
+    with pytest.raises(
+        coflash.CoflashError, match=r'^frame:0: offset: "offset_bytes" is not offset in the unit of columns='
+    ):
+        trace.info(frame, {"columns": columns})
+    assert trace.info(frame, {"columns": columns, "header_lines": 1}).address_end == 8192 * 512 + 4096
+
+
+def test_columns_of_a_frame_have_names_of_their_own() -> None:
+    twice = pd.DataFrame(FRAME)
+    twice.insert(0, "op", ["W"] * 3, allow_duplicates=True)
+    with pytest.raises(coflash.CoflashError, match="several columns of the frame are named 'op'"):
+        trace.info(twice)
+    numbered = pd.DataFrame([[0, "W", 0, 4096]] * 2)
+    assert trace.info(numbered, {"columns": "time:us,op,offset:bytes,size:bytes"}).requests == 2
+
+
+def test_a_relation_of_duckdb_is_a_frame_and_a_column_is_none(tmp_path: Path) -> None:
+    relation = duckdb.sql("""select * from (values (1, 'R', 0, 4096), (2, 'W', 4096, 512), (3, 'F', NULL, NULL))
+        t(time_us, op, offset_bytes, size_bytes)""")
+    found = trace.info(relation)  # type: ignore[arg-type]
+    assert (found.read.bytes, found.write.bytes, found.flush.requests) == (4096, 512, 1)
+    for column in (pd.Series([1, 2]), pl.Series([1, 2])):
+        with pytest.raises(coflash.CoflashError, match="trace: int was given; a path, a URL or a frame is allowed"):
+            trace.info(column)
+    file = tmp_path / "t.csv"
+    file.write_text("time_us,op,offset_bytes,size_bytes\n1,R,0,4096\n")
+    assert trace.info(pl.Series([str(file)])).requests == 1, "a column of paths is a list of them"

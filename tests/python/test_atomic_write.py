@@ -134,7 +134,7 @@ def test_only_a_folder_that_coflash_wrote_is_replaced(tmp_path: Path) -> None:
     for document in (None, "", "[]", "{}", '{"flash": 1}', "\xff"):
         if document is not None:
             (tmp_path / "result.json").write_text(document, encoding="latin-1")
-        with pytest.raises(CoflashError, match="no result of coflash"):
+        with pytest.raises(CoflashError, match="holds other files"):
             atomic_write.check_folder(tmp_path, {"result.json", "scenario.toml"})
     (tmp_path / "result.json").write_text('{"coflash": "0.1.0"}')
     atomic_write.check_folder(tmp_path, {"result.json", "scenario.toml"})

@@ -164,7 +164,7 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     (trace("far"), ["far:2: offset", "9223372036854775807", "2^63"]),
     (trace("farther"), ["farther:2: offset", "9223372036854775808", "2^63"]),
     (trace("farthest"), ["farthest:2: offset", "99999999999999999999", "2^64"]),
-    (trace("zero"), ["zero", "no requests", "1 requests have a length of 0"]),
+    (trace("zero"), ["zero", "no requests", "1 request of length 0"]),
     (trace("typo"), ["typo:2: action", '"wrte"', 'did you mean "write"?', "trim"]),
     (trace("letters"), ["letters:3: offset", '"ten"', "a whole number"]),
     (trace("negative"), ["negative:2: offset", '"-1"', "a whole number"]),
@@ -176,7 +176,7 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     (trace("truncated.zst"), ["truncated.zst", "zstd", "truncated"]),
     ((*trace("zero"), "--read", "format=fioo"), ["workload.trace_options.format", 'did you mean "fio"?']),
     ((*trace("zero"), "--read", "units.sice=4KiB"), ["workload.trace_options.units.sice", 'did you mean "size"?']),
-    ((*trace("zero"), "--read", "on_error=skip"), ["zero", "no requests", "1 requests have a length of 0"]),
+    ((*trace("zero"), "--read", "on_error=skip"), ["zero", "no requests", "1 request of length 0"]),
     ((*trace("good"), "--set", "workload.trace_options.format=foi"), ["trace_options.format", 'did you mean "fio"?']),
     ((*trace("good"), "--set", "workload.trace_options.device_stride=0B"), ["trace_options.device_stride", "at least"]),
     (("trace", "info", "typo"), ["typo:2: action"]),
@@ -313,7 +313,7 @@ def test_what_is_skipped_is_counted_and_shown(
     (here / "mixed").write_bytes(FILES["good"] + b"3 d wrte 0 4096\n4 d write 0 0\n5 d write 0 4096\n")
     arguments = (*SMALL, "--trace", "mixed", "--read", "on_error=skip", "--out", "result")
     assert run_main(arguments, monkeypatch) == 0
-    remarks = "1 records were skipped, the first: mixed:4: action", "1 requests have a length of 0"
+    remarks = "1 record skipped, the first: mixed:4: action", "1 request of length 0"
     told = capfd.readouterr().err
     result = coflash.Result.load(here / "result")
     assert result.metrics.requests == 3

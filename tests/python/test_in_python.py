@@ -168,7 +168,7 @@ def test_offsets_and_lengths_that_are_swapped_are_refused_before_the_work() -> N
     for use in (coflash.trace.info, lambda trace: coflash.run("demo", trace)):
         with pytest.raises(CoflashError, match=why):
             use(frame)
-    told = {"columns": "time:ns,op,size:bytes,offset:bytes"}
+    told = {"columns": "time:ns,op,size:bytes,offset:bytes", "header_lines": 1}
     assert coflash.trace.info(frame, told).address_end == (300 << 15) + (4096 << 2), "the option that it names mends it"
 
 

@@ -92,3 +92,17 @@ def test_a_verb_agrees_with_its_count() -> None:
     assert [agreed(count, verb) for verb in ("is", "was", "has") for count in (1, 3)] == [
         "is", "are", "was", "were", "has", "have",
     ]  # fmt: skip
+
+
+def test_volumes_of_a_fleet_are_told_apart_by_their_names_and_not_by_their_traces() -> None:
+    volumes = [
+        {"name": name, "workload": {"trace": [f"{name}.csv"]}, "cache": {"size": size}}
+        for name in ("a", "b")
+        for size in ("0B", "1MiB")
+    ]
+    assert [(key.path, key.along) for key in varied_keys(volumes)] == [
+        ("name", ("workload.trace",)),
+        ("cache.size", ()),
+    ]
+    same = [one | {"name": "a"} for one in volumes]
+    assert [key.path for key in varied_keys(same)] == ["workload.trace", "cache.size"]

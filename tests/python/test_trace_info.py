@@ -272,6 +272,30 @@ def test_a_stopped_survey_keeps_its_rows_and_those_it_had(tmp_path: Path, monkey
     assert kept == ["a.parquet", "c.parquet"]
 
 
+def test_a_survey_of_a_folder_has_its_traces_and_no_more(tmp_path: Path) -> None:
+    folder, table = tmp_path / "traces", tmp_path / "traces.parquet"
+    for name in ("a.csv", "b.csv", "deep/c.csv", ".hidden.csv", ".git/d.csv", "README.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("time_ns,op,offset,length\n" + "0,write,0,4096\n")
+    (other := tmp_path / "other.csv").write_text((folder / "a.csv").read_text())
+    rows = survey_module.survey([other, folder], table)["file"]
+    assert [Path(file).name for file in rows] == ["other.csv", "a.csv", "b.csv", "c.csv"]
+    (folder / "deep" / "c.csv").unlink()
+    rows = survey_module.survey(f"{folder}/", table)["file"]
+    assert [Path(file).name for file in rows] == ["other.csv", "a.csv", "b.csv"], "what is gone has no row"
+
+
+def test_what_is_behind_the_plus_minus_is_an_interval_and_not_a_standard_error() -> None:
+    """That 2.131 errors hold 95 % of the exact values is a test of the core."""
+    found = trace.info(find_trace(), sample=4096)
+    assert found.reuse is not None and found.reuse.curve.miss_ratio_error is not None
+    first, last = (100 * 2.131 * found.reuse.curve.miss_ratio_error[place] for place in (0, -1))
+    ran = CliRunner().invoke(app, ["trace", "info", str(find_trace()), "--sample", "4096"], env={"COLUMNS": "400"})
+    (line,) = [line for line in ran.stdout.splitlines() if line.startswith("LRU miss ratio")]
+    assert f"± {first:.1f} ·" in line and line.rstrip().endswith(f"± {last:.1f}"), ran.stdout
+    assert "± is a 95 % interval in percentage points" in ran.stdout
+
+
 def test_tables_of_traces_have_the_same_columns_whatever_a_trace_has(tmp_path: Path) -> None:
     (tmp_path / "writes.csv").write_text("time_ns,op,offset,length\n" + "0,write,0,4096\n" * 3)
     (tmp_path / "all.csv").write_text(

@@ -24,6 +24,7 @@ from coflash.cli.trace_table import rows
 from coflash.files.digest import check_lasting
 from coflash.quantity import Unit, change, counted, show, show_change
 from coflash.runs.progress import shown
+from coflash.scenario import flat
 from coflash.text_table import TextTable
 from coflash.trace.survey import files_in
 from coflash.trace.survey import survey as surveyed
@@ -31,10 +32,19 @@ from coflash.trace.trace_info import MissRatioCurves
 
 app = Group(no_args_is_help=True)
 
-_UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "share": "share"}
+_UNIT = re.compile(r"(?:_|\b)(ns|bytes|share)\b")
 
 _NOT_SHOWN = frozenset({"course", "write_growth", "reuse", "popularity", "sampling", "address_min", "address_end"})
 """Parts of a description that `trace info` shows; a likeness is compared without them."""
+
+_KEYS = {
+    r"slice\.(time|address)_(from|to)": r"--\1 FROM..UNTIL",
+    r"slice\.(skip|count)": "--requests FROM..UNTIL",
+    r"(slice\.|remap\.)?(page|policies|sample|size|space)": r"--\2",
+    r"offsets(\.\d+)?": "--offset",
+    r"sizes\.\d+": "--cache-sizes",
+}
+"""Beginnings of errors, as patterns, and what the command line calls these keys."""
 
 _NO_CACHES = "without --policies, such as --policies lru,sieve: no caches are simulated"
 
@@ -81,13 +91,13 @@ def info(
 
 @app.command()
 def survey(table: Path, trace: list[str], read: list[str] | None = None) -> None:
-    """Describe many traces in one table: a row for each file; rows that it has of other files are kept.
+    """Describe many traces in one table: a row for each file; rows of files elsewhere are kept.
 
     Exit status 1 means that a file cannot be read.
 
     Options:
         table: `TABLE` The Parquet file to write.
-        trace: `FILE|DIR...` The traces; a folder stands for all its files.
+        trace: `FILE|DIR...` The traces; a folder stands for all its files but hidden ones and README.
     """
     with _kept(f"{table} has the rows of the files that are done; the same command goes on with the others"):
         rows_of = surveyed(trace, table, trace_options(read))
@@ -110,14 +120,10 @@ def _curves(
     check_lasting(trace, "--policies reads the trace a second time")
     each = [] if sizes is None else _names(sizes)
     most = traces.SIMULATED_PAGES if sample == "auto" else sample
-    try:
-        with _kept(), shown("simulating caches", errors()) as report:
-            return traces.miss_ratio_curves(
-                trace, _names(policies), trace_options(read), report, sizes=each, page=page, sample=most
-            )
-    except CoflashError as error:
-        named = re.sub(r"^sizes\.\d+:", "--cache-sizes:", str(error))
-        raise CoflashError(re.sub(r"^(policies|page|sample):", r"--\1:", named)) from None
+    with _kept(), shown("simulating caches", errors()) as report:
+        return traces.miss_ratio_curves(
+            trace, _names(policies), trace_options(read), report, sizes=each, page=page, sample=most
+        )
 
 
 def _names(listed: str) -> list[str]:
@@ -159,7 +165,9 @@ def slice_(
             500, 1000..2000 or 1000.. .
     """
     (time_from, time_to), (address_from, address_to) = _ends(time), _ends(address)
-    skip, until = (None if end is None else _whole(end) for end in _ends(requests))
+    skip, until = (None if end is None else int(end) if end.isdecimal() else -1 for end in _ends(requests))
+    if -1 in (skip, until) or (until is not None and until <= (skip or 0)):
+        raise CoflashError(f"--requests: '{requests}' was given; N from 1, or FROM..UNTIL as in 1000..2000, is allowed")
     write_shown(
         lambda report: traces.slice(
             trace,
@@ -181,12 +189,6 @@ def _ends(given: str | None) -> tuple[str | None, str | None]:
     """Return the ends of FROM..UNTIL; a single one is the second."""
     begin, _, end = (given or "").rpartition("..")
     return begin or None, end or None
-
-
-def _whole(text: str) -> int:
-    if not text.isdecimal():
-        raise CoflashError(f"--requests: '{text}' was given; a whole number, or two as in 1000..2000, is allowed")
-    return int(text)
 
 
 @app.command()
@@ -229,12 +231,17 @@ def remap(trace: list[str], out: str, size: str | None = None, read: list[str] |
 
 @contextmanager
 def _kept(what: str = "nothing is written; the same command begins anew") -> Iterator[None]:
-    """Say after Control-C what is kept, and what the same command does."""
+    """Say after Control-C what is kept, and what the same command does; name options in errors in place of keys."""
     try:
         yield
     except KeyboardInterrupt:
         say(f"stopped: {what}", errors())
         raise
+    except CoflashError as error:
+        named = str(error)
+        for key, option in _KEYS.items():
+            named = re.sub(f"^{key}:", f"{option}:", named)
+        raise CoflashError(named) from error
 
 
 def write_shown(work: Callable[[traces.Progress], dict[str, Any]]) -> None:
@@ -290,29 +297,18 @@ def like(
         return
     notes(found["remarks"])
     table = TextTable(["", "trace", "generated", "change"], "lr")
-    original, fitted = dict(_facts(found["original"])), dict(_facts(found["fitted"]))
-    for (label, unit), value in original.items():
-        other = fitted.get((label, unit))
-        table.add(label, _shown(value, unit), _shown(other, unit), show_change(change(other, value)))
+    original, fitted = flat(found["original"]), flat(found["fitted"])
+    for path, value in original.items():
+        if _NOT_SHOWN.isdisjoint(path.split(".")) and isinstance(value, int | float | None):
+            unit: Any = next(iter(_UNIT.findall(path)), None)
+            label = re.sub(r"_(ns|bytes)\b", "", path).replace(".", " ").replace("_", " ")
+            other = fitted.get(path)
+            table.add(label, _shown(value, unit), _shown(other, unit), show_change(change(other, value)))
     show_table(table)
     if "written" in found:
         notes(found["written"]["remarks"])
     if out is not None:
         output().print(f"{out}: {counted(found['workload']['requests'], 'request')}")
-
-
-def _facts(profile: dict[str, Any], prefix: str = "", unit: Unit | None = None) -> Iterator[tuple[Any, float | None]]:
-    """Yield every number with its label and its unit, which is the last word of its name."""
-    for name, value in profile.items():
-        if name in _NOT_SHOWN or not isinstance(value, dict | int | float | None):
-            continue
-        *words, last = name.split("_")
-        own = _UNITS.get(last, unit)
-        label = prefix + (" ".join(words) if words and last in _UNITS else name.replace("_", " "))
-        if isinstance(value, dict):
-            yield from _facts(value, f"{label} ", own)
-        else:
-            yield (label if own != "share" or "share" in label else f"{label} share", own), value
 
 
 def _shown(value: float | None, unit: Unit | None) -> str:

@@ -9,6 +9,8 @@ from coflash.quantity import Unit, counted, show
 from coflash.trace.trace_info import MissRatioCurves, Sampling, TraceInfo
 
 _UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "share": "share", "requests": "requests"}
+_ERRORS = 2.131
+"""The standard errors on each side of a 95 % interval: Student's t for the 16 random groups of a sample."""
 _APART = frozenset({"formats", "sampling", "popularity", "reuse", "write_growth", "course", "remarks"})
 
 
@@ -62,26 +64,24 @@ def _curve(sizes: list[int], ratios: list[float], page_bytes: int, errors: list[
 
 
 def _estimate(share: float, error: float | None = None) -> str:
-    """Show a share, with its standard error if it is an estimate."""
-    return show(share, "share") if error is None else f"{show(share, 'share')} ± {100 * error:.1f}"
+    """Show a share, with its interval if it is an estimate."""
+    return show(share, "share") if error is None else f"{show(share, 'share')} ± {100 * _ERRORS * error:.1f}"
 
 
 def _followed(sampling: Sampling, *, with_errors: bool) -> str:
     if sampling.method == "exact":
         return "exact: every page was followed"
     followed = f"{counted(sampling.pages, 'page')} followed, {sampling.share * 100:.3g} % of all"
-    meaning = "± is a standard error in percentage points, " if with_errors else ""
+    meaning = "± is a 95 % interval in percentage points, " if with_errors else ""
     return f"sampled: {followed}; {meaning}--sample exact follows every page"
 
 
 def _shown(value: Any, unit: Unit | None) -> str:
     match value:
-        case None | []:
+        case None:
             return "–"
         case dict():
             return " · ".join(f"{name} {_shown(part, unit)}" for name, part in value.items() if name != "histogram")
-        case list():
-            return "\n".join(_shown(item, unit) for item in value)
         case int() | float() if unit is not None:
             return show(value, unit)
         case int():

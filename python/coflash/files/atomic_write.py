@@ -169,7 +169,7 @@ def check_folder(path: Path, replaces: Set[str]) -> None:
         if not foreign and not any(_is_ours(path / name) for name in names):
             foreign = sorted(names)
         if foreign:
-            msg = f"{path}: holds files that are no result of coflash ({', '.join(foreign[:3])}); give another folder"
+            msg = f"{path}: holds other files ({', '.join(foreign[:3])}); give another folder"
             raise CoflashError(msg)
         path.parent.mkdir(parents=True, exist_ok=True)
         with _held(path, Path.touch):

@@ -22,6 +22,8 @@ NONE = "–"
 _ACRONYMS = frozenset({"gc", "ftl", "ecc", "nvm"})
 _FIRST = "cooperation.name"
 """The key that comes before all others."""
+_TRACE = "workload.trace"
+"""The key that is shown by the name, where each name has its own: in a fleet."""
 _FOLLOWS = {"flash.blocks_per_plane": "flash.exported"}
 """Keys that follow from others if another key is given."""
 _NAMES = {("cache.size", 0.0): "no cache"}
@@ -159,6 +161,8 @@ def _owners(codes: Mapping[str, tuple[int, ...]], are_named: bool) -> dict[str, 
     decided = {path for path in meant if path != "seed" and _decides(_NAME, path, codes)} if are_named else set()
     if len(decided & set(owners.values())) > _KEYS_OF_A_SYSTEM:
         owners = {_NAME: _NAME} | {path: _NAME if path in decided else owner for path, owner in owners.items()}
+    if _TRACE in decided and _decides(_TRACE, _NAME, codes):
+        owners |= {_NAME: _NAME, _TRACE: _NAME}
     return owners
 
 

@@ -256,14 +256,14 @@ class Fleet(Finding, Tabular):
             rows, ends = list[list[str]](), []
             for what, spreads, text in (
                 ("", self.spread(measure), partial(show, unit=measure.unit)),
-                (" saves", self.spread_of_saved(measure), _percent),
+                (" saves", self.spread_of_saved(measure), partial(show, unit="share")),
             ):
                 for spread in spreads:
                     name = f"{name_of(spread.values)}{what}"
                     rows.append([name, *spread.cells(text)])
                     least, most = (text(spread.percentiles[end]) for end in ("least", "most"))
                     values = {"name": name, "least": f"{spread.least} ({least})", "most": f"{spread.greatest} ({most})"}
-                    means = "" if spread.of_means is None else _percent(spread.of_means)
+                    means = "" if spread.of_means is None else show(spread.of_means, "share")
                     ends.append(say("ends saved" if what else "ends", means=means, **values))
             found.append(TextTable.of((measure.label, *_HEADS), rows, below="; ".join(ends)))
         return found
@@ -474,7 +474,3 @@ def _spreads(designs: Sequence[dict[str, str]], found: Sequence[dict[str, float]
         between = float(low), float(high)
         spreads.append(Spread(design, len(of), float(values.mean()), between, percentiles, least, greatest))
     return spreads
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %".replace("-", "−")

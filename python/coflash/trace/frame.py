@@ -7,12 +7,14 @@ way, whether they come from a text, a Parquet file or a frame.
 
 from __future__ import annotations
 
-import hashlib
+from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
 
-from coflash.files.kept import kept_folder
+from coflash._core import CoflashError
+from coflash.files.digest import digest_of
+from coflash.files.kept import kept_file, kept_folder
 from coflash.table import Table
 
 if TYPE_CHECKING:
@@ -37,8 +39,10 @@ class LazyFrame(Protocol):
 
 
 def is_frame(given: object) -> bool:
-    """Whether a trace is given as a frame."""
-    return hasattr(given, "__arrow_c_stream__") or _computes(given) is not None
+    """Whether a trace is given as a frame: a table, and not one column of it."""
+    if hasattr(given, "__arrow_c_stream__"):
+        return hasattr(given, "columns") or hasattr(given, "column_names")
+    return _computes(given) is not None
 
 
 def _computes(given: Any) -> Any:
@@ -49,33 +53,38 @@ def _computes(given: Any) -> Any:
 
 def columns_of(frame: Any) -> list[str]:
     """Return the names of the columns of a frame."""
-    if hasattr(frame, "collect_schema"):
-        return list(frame.collect_schema().names())
-    frame = _whole(frame)
-    return [str(name) for name in getattr(frame, "column_names", None) or list(frame.columns)]
+    return list(map(str, frame.collect_schema().names() if hasattr(frame, "collect_schema") else _names(_whole(frame))))
+
+
+def _names(frame: Any) -> list[Any]:
+    return list(getattr(frame, "column_names", None) or frame.columns)
 
 
 def _whole(frame: Any) -> Any:
-    """Make the named index of a frame of pandas a column, as its files have it."""
+    """Make a relation of DuckDB a table, and the named index of a frame of pandas a column, as its files have it."""
+    if hasattr(frame, "fetchnumpy"):
+        return Table.from_masked(frame.fetchnumpy())
     is_named = any(name is not None for name in getattr(getattr(frame, "index", None), "names", ()))
     return frame.reset_index() if is_named else frame
 
 
 def kept(frame: Any) -> str:
-    """Write a frame to its file, if it is not there, and return the path."""
+    """Write a frame to its file, if it is not there, and return the path.
+
+    Raises:
+        CoflashError: Columns have the same name.
+    """
     if (compute := _computes(frame)) is not None:
         frame = compute()
     frame = _whole(frame)
-    columns = dict(_column(name, frame[name]) for name in columns_of(frame))
-    digest = hashlib.sha256(repr(list(columns)).encode())
-    for column in columns.values():
-        digest.update(repr(column.tolist()).encode() if column.dtype == object else column.tobytes())
-    file = kept_folder() / f"{digest.hexdigest()[:32]}-frame.parquet"
-    if not file.exists():
-        with TemporaryDirectory(prefix=".", dir=file.parent) as folder:
-            new = Path(folder, file.name)
-            Table(columns).write_parquet(new)
-            new.replace(file)
+    if twice := [name for name, count in Counter(columns_of(frame)).items() if count > 1]:
+        raise CoflashError(f"trace: several columns of the frame are named {twice[0]!r}; one of each name is allowed")
+    columns = dict(_column(str(name), frame[name]) for name in _names(frame))
+    with TemporaryDirectory(prefix=".", dir=kept_folder()) as folder:
+        new = Path(folder, "new")
+        Table(columns).write_parquet(new)
+        file = kept_file("frame.parquet", digest_of(str(new)))
+        new.replace(file)
     return str(file)
 
 

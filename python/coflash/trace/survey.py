@@ -43,10 +43,11 @@ def survey(
     `formats`, `remarks` (what was assumed, such as units), the numbers of [`info`][coflash.trace.info] by their paths,
     and `same_as`: the first file whose numbers are all the same, so that no trace is counted twice. What a file does
     not have is null: `pl.col("error").is_not_null()` are those that cannot be read. Rows that the table has of files
-    that are the same are kept, so that an interrupted survey goes on, and so are rows of files that are not named.
+    that are the same are kept, so that an interrupted survey goes on, and so are rows of files that are not named; not
+    those of files that are gone from a folder that is named.
 
     Args:
-        traces: Files, and folders, which stand for all their files.
+        traces: Files, and folders, which stand for all their files but hidden ones and those named README.
         file: The table, a Parquet file.
         options: How to read them.
         workers: The number of threads; None for one on each core.
@@ -57,7 +58,8 @@ def survey(
         CoflashError: There is no file, an option is wrong, or the table cannot be written.
         KeyboardInterrupt: Control-C was pressed; the rows that are done are in the table.
     """
-    table, files = Path(file), [each for place in paths(traces) for each in files_in(place)]
+    table, given = Path(file), paths(traces)
+    files = dict.fromkeys(each for place in given for each in files_in(place) if place == each or Path(each) != table)
     if table.suffix.lower() != ".parquet":
         raise CoflashError(f"{table}: a name that ends in .parquet is allowed")
     check_file(table, TABLE, files)
@@ -65,7 +67,8 @@ def survey(
         raise CoflashError("survey: no file was given; files and folders that have some are allowed")
     Scenario.from_dict({}).set([(f"workload.trace_options.{key}", one) for key, one in settings_of(options).items()])
     how = {"page": page, "sample": sample}
-    known = {row["file"]: row for row in (rows_of(table) if table.is_file() else ())}
+    old, folders = rows_of(table) if table.is_file() else (), set(map(Path, given))
+    known = {row["file"]: row for row in old if row["file"] in files or folders.isdisjoint(Path(row["file"]).parents)}
     ended = Event()
     with ThreadPoolExecutor(workers) as pool:
         rows = {file: pool.submit(_row, known.get(file, {}), options, how, file, ended) for file in files}
@@ -83,9 +86,9 @@ def survey(
 
 def _write(table: Path, rows: Mapping[str, Future[_Row]], known: Mapping[str, _Row]) -> Table:
     """Write the rows that are done, and those of other files as they were."""
-    done = {file for file, row in rows.items() if row.done() and not row.cancelled() and row.exception() is None}
-    there = [row for file, row in known.items() if file not in rows]
-    there += [rows[file].result() if file in done else known[file] for file in rows if file in done or file in known]
+    ended = [(file, row) for file, row in rows.items() if row.done() and not row.cancelled()]
+    done = {file: row.result() for file, row in ended if row.exception() is None}
+    there = [row for _, row in sorted((dict(known) | done).items())]
     first = dict[frozenset[Any], str]()
     found = table_of([{**row, "same_as": _same_as(row, first)} for row in there], NUMBERS)
     if there:
@@ -102,11 +105,12 @@ def _same_as(row: _Row, first: dict[frozenset[Any], str]) -> str | None:
 
 
 def files_in(place: str) -> Sequence[str]:
-    """Return the files of a folder and below it; of a file or a URL itself."""
+    """Return the files of a folder and below it, but hidden ones and those named README; of a file or a URL itself."""
     folder = remote.path_of(place)
     if remote.is_url(place) or not folder.is_dir():
         return [place]
-    return sorted(str(each) for each in folder.rglob("*") if each.is_file())
+    inside = [each for each in folder.rglob("*") if each.is_file() and each.stem.upper() != "README"]
+    return sorted(str(each) for each in inside if all(part[0] != "." for part in each.relative_to(folder).parts))
 
 
 def _row(old: _Row, options: Options, how: Mapping[str, Any], file: str, ended: Event) -> _Row:

@@ -12,7 +12,7 @@ pub(crate) fn remark(files: &[(u64, u64)]) -> Option<String> {
     if count > 0 {
         let by = Duration { ns: most_ns };
         return Some(format!(
-            "{count} of {} files begin before the file before them ends, by up to {by}: they were read one after the \
+            "{count} of {} files began before the file before them ended, by up to {by}: they were read one after the \
              other (merge = \"time\" reads them by their times)",
             files.len()
         ));
@@ -34,7 +34,7 @@ mod tests {
         assert_eq!(remark(&[(0, 1000), (1009, 2000)]), None, "the pause of two requests");
         let overlap = remark(&[(1000, 9000), (0, 8000), (8500, 9500)]).unwrap();
         assert!(
-            overlap.starts_with("1 of 3 files begin before the file before them ends, by up to 9us"),
+            overlap.starts_with("1 of 3 files began before the file before them ended, by up to 9us"),
             "{overlap}"
         );
         let pause = remark(&[(0, 1000), (6000, 7000)]).unwrap();

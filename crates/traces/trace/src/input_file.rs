@@ -40,10 +40,17 @@ pub(crate) fn is_archive(head: &[u8]) -> bool {
     head.len() >= TAR_BYTES && &head[257..262] == b"ustar"
 }
 
+/// The name of a file in messages: one that was made of a frame is `frame`.
+fn told(path: &str) -> &str {
+    let digest = path.strip_suffix("-frame.parquet").and_then(|path| path.rsplit(['/', '\\']).next());
+    let is_frame = |digest: &str| digest.len() == 32 && digest.bytes().all(|digit| digit.is_ascii_hexdigit());
+    if digest.is_some_and(is_frame) { "frame" } else { path }
+}
+
 /// The files denoted by `path`. All of them can be opened.
 pub(crate) fn input_files(path: &str) -> Result<Vec<InputFile>> {
     let whole = |name: &str, bytes| {
-        let (name, path) = (name.to_owned(), path.to_owned());
+        let (name, path) = (told(name).to_owned(), path.to_owned());
         vec![InputFile { name, bytes, cut_at: None, path, within: None }]
     };
     if path == STANDARD_INPUT {

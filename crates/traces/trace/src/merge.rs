@@ -133,7 +133,7 @@ impl RequestReader for Merge {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let mut remarks = vec![format!("{} files were merged by time", self.inputs.len())];
+        let mut remarks = vec![format!("files merged by time: {}", self.inputs.len())];
         let dated = self.inputs.iter().filter(|input| input.has_dates).count();
         if dated > 0 && dated < self.inputs.len() {
             remarks.push(

@@ -97,6 +97,15 @@ impl Column {
             Self::Text => "text",
         }
     }
+
+    /// The step of its numbers, in ns or bytes.
+    pub(crate) fn step(&self) -> Option<u64> {
+        match self {
+            Self::Time { step_ns, .. } | Self::Latency { step_ns } => Some(*step_ns),
+            Self::Offset(steps) | Self::Size(steps) => Some(steps.bytes),
+            _ => None,
+        }
+    }
 }
 
 /// A word of up to eight bytes as a number; `None` for a longer one.
@@ -225,7 +234,7 @@ impl fmt::Display for Columns {
 }
 
 /// Parse one column: a role, and its unit or its words.
-fn column(text: &str) -> Result<Column, String> {
+pub(crate) fn column(text: &str) -> Result<Column, String> {
     let (role, detail) =
         text.split_once(':').map_or((text, None), |(role, detail)| (role, Some(detail.trim())));
     match (role.trim(), detail) {

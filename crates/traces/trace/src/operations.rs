@@ -128,7 +128,7 @@ impl Kinds {
     }
 
     pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
-        self.0.iter().map(|(what, count)| format!("{count} {what}"))
+        self.0.iter().map(|(what, count)| format!("{what} ({count})"))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Changes of the clock, which are no pauses of a workload (option `clock_jump`).
 
-use crate::reader::counted;
+use crate::record::counted;
 use coflash_base::Duration;
 use coflash_workload::Request;
 
@@ -47,6 +47,6 @@ impl Pauses {
 
     pub(crate) fn remark(&self) -> Option<String> {
         let removed = Duration { ns: self.removed_ns };
-        counted(self.count, format!("pauses, {removed} in all, were removed (clock_jump)"))
+        counted(self.count, "pause", format!("removed, {removed} in all (clock_jump)"))
     }
 }

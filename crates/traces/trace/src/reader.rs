@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::devices::Devices;
-use crate::record::{Clock, Conventions, FieldError, FieldNames, Parsed, Record};
+use crate::record::{Clock, Conventions, FieldError, FieldNames, Parsed, Record, counted};
 use crate::window::{HeldRecord, Window};
 use coflash_base::{Bytes, Duration, Time};
 use coflash_workload::recorded::{OnError, TraceOptions};
@@ -11,6 +11,9 @@ use std::collections::BTreeSet;
 
 /// The requests of which a mean is judged, at least.
 const REQUESTS_JUDGED: usize = 100;
+
+/// The records that are read, at most, to say how far all are out of order.
+const RECORDS_AHEAD_MAX: u64 = 1 << 24;
 
 /// The end of the address space.
 pub(crate) const ADDRESS_END: u64 = 1 << 63;
@@ -210,6 +213,30 @@ impl<R: Records> Reader<R> {
         }
     }
 
+    /// The error of a record that precedes the latest one; what mends it is known from the records that follow.
+    #[cold]
+    fn backwards(&mut self, time_ns: u64, late_ns: u64, devices: &mut Devices) -> FieldError {
+        let latest_ns = time_ns + late_ns;
+        if self.on_error == OnError::Stop {
+            self.window.see(latest_ns);
+            self.window.see(time_ns);
+            for _ in 0..RECORDS_AHEAD_MAX {
+                match self.records.next(devices) {
+                    Ok(Some(record)) => self.window.see(record.time_ns),
+                    Err(ReadError::Record(_)) => {}
+                    _ => break,
+                }
+            }
+        }
+        let [by, most] = [late_ns, self.window.sorted_ns_max].map(|ns| Duration { ns });
+        let problem = format!(
+            "time runs backwards by {by}: {time_ns} ns after {latest_ns} ns (sort_window = \"{most}\" or more sorts such \
+             records, of which it holds a million, time_slack = \"{most}\" or more moves them to the latest time, \
+             on_error = \"skip\" skips them)"
+        );
+        FieldError { field: self.fields.time, problem }
+    }
+
     /// What was made of single records, and where the file ended.
     fn own_remarks(&self) -> impl Iterator<Item = String> {
         let Rules { late, late_ns_max, empty, .. } = self.rules;
@@ -217,15 +244,14 @@ impl<R: Records> Reader<R> {
         let remarks = [
             counted(
                 late,
-                format!(
-                    "records precede the one before by up to {farthest}: they arrive with it (time_slack)"
-                ),
+                "record",
+                format!("earlier than the one before, by up to {farthest}: moved to its time (time_slack)"),
             ),
-            counted(empty, format!("requests have a length of 0 ({length}): they were left out")),
+            counted(empty, "request", format!("of length 0 ({length}) left out")),
             self.cut.as_ref().map(|problem| format!("{problem}; what precedes that was read (on_error)")),
             self.first_skipped
                 .as_ref()
-                .map(|first| format!("{} records were skipped, the first: {first}", self.skipped)),
+                .and_then(|first| counted(self.skipped, "record", format!("skipped, the first: {first}"))),
             self.odd.clone(),
         ];
         remarks.into_iter().flatten().map(|remark| format!("{}: {remark}", self.file))
@@ -233,20 +259,16 @@ impl<R: Records> Reader<R> {
 }
 
 impl Rules {
-    /// Turn a record into a request.
+    /// Turn a record into a request; it precedes the latest one by `late_ns`.
     #[inline(always)]
     fn apply(
         &mut self,
         record: &Record,
-        newest_ns: u64,
+        late_ns: u64,
         fields: &FieldNames,
         devices: &mut Devices,
     ) -> Parsed<Request> {
         let &Record { time_ns: given_ns, length, op, placement, .. } = record;
-        let late_ns = self.latest_ns.saturating_sub(given_ns);
-        if late_ns > self.slack_ns {
-            return Err(backwards(fields.time, given_ns, late_ns, newest_ns));
-        }
         let time_ns = given_ns.max(self.latest_ns);
         let origin_ns = self.origin_ns.unwrap_or(time_ns);
         let Some(arrival_ns) = self.base_ns.checked_add(time_ns - origin_ns) else {
@@ -269,8 +291,8 @@ impl Rules {
 fn address(record: &Record, fields: &FieldNames, devices: &mut Devices) -> Parsed<u64> {
     let beyond = |offset: u64| {
         let problem = format!(
-            "a request of {} bytes at byte {offset} ends beyond the address space of 2^63 bytes",
-            record.length
+            "a request of {} at byte {offset} ends beyond the address space of 2^63 bytes",
+            Bytes { count: record.length }
         );
         FieldError { field: fields.offset, problem }
     };
@@ -278,18 +300,6 @@ fn address(record: &Record, fields: &FieldNames, devices: &mut Devices) -> Parse
     let end = fits(record.offset).ok_or_else(|| beyond(record.offset))?;
     let offset = devices.address(record.device, record.offset, end, fields.device)?;
     fits(offset).map(|_| offset).ok_or_else(|| beyond(offset))
-}
-
-#[cold]
-fn backwards(field: &'static str, time_ns: u64, late_ns: u64, newest_ns: u64) -> FieldError {
-    let (by, window) =
-        (Duration { ns: late_ns }, Duration { ns: newest_ns.saturating_sub(time_ns).max(late_ns) });
-    let latest_ns = time_ns + late_ns;
-    let problem = format!(
-        "time runs backwards by {by}: {time_ns} ns after {latest_ns} ns (sort_window = \"{window}\" or more \
-         sorts such records, time_slack = \"{by}\" or more moves them to the latest time, on_error = \"skip\" skips them)"
-    );
-    FieldError { field, problem }
 }
 
 impl<R: Records> RequestReader for Reader<R> {
@@ -302,27 +312,32 @@ impl<R: Records> RequestReader for Reader<R> {
                 self.rules.empty += 1;
                 continue;
             }
-            match self.rules.apply(&record, self.window.newest_ns, &self.fields, devices) {
+            let late_ns = self.rules.latest_ns.saturating_sub(record.time_ns);
+            let request = if late_ns > self.rules.slack_ns {
+                Err(self.backwards(record.time_ns, late_ns, devices))
+            } else {
+                self.rules.apply(&record, late_ns, &self.fields, devices)
+            };
+            match request {
                 Ok(request) => batch.push(request),
                 Err(error) => self.malformed(line, error)?,
             }
         }
         let is_first = !std::mem::replace(&mut self.has_begun, true);
-        if let Some(swapped) = is_first.then(|| swapped(batch, devices, &self.fields)).flatten() {
-            return Err(WorkloadError::trace(&self.file, swapped));
-        }
+        let swapped = is_first.then(|| swapped(batch, devices, &self.fields)).flatten();
         let mean_mib = if is_first || self.has_columns { mean_bytes(batch) >> 20 } else { 0 };
+        let FieldNames { offset, length, .. } = self.fields;
         // No trace here has a larger mean.
-        if mean_mib > 64 {
-            let FieldNames { offset, length, .. } = self.fields;
-            let problem = format!(
+        let odd = (mean_mib > 64).then(|| {
+            format!(
                 "requests have {mean_mib} MiB on average: {offset} and {length} may be in each other's place"
-            );
-            if self.has_columns {
-                return Err(WorkloadError::trace(&self.file, problem));
-            }
-            self.odd = Some(problem);
+            )
+        });
+        if let Some(problem) = swapped.or(odd.clone().filter(|_| self.has_columns)) {
+            batch.clear();
+            return Err(WorkloadError::trace(&self.file, problem));
         }
+        self.odd = odd.or(self.odd.take());
         self.may_end |= !batch.is_empty();
         if !self.may_end {
             let said: Vec<_> = self.records.remarks().into_iter().chain(self.own_remarks()).collect();
@@ -382,11 +397,6 @@ fn swapped(
             lengths.len()
         )
     })
-}
-
-/// A remark on some requests or records, unless there are none.
-pub(crate) fn counted(count: u64, remark: impl std::fmt::Display) -> Option<String> {
-    (count > 0).then(|| format!("{count} {remark}"))
 }
 
 /// Add remarks: files may share them.

@@ -107,3 +107,8 @@ pub(crate) fn show(bytes: &[u8]) -> String {
     let more = if bytes.len() > SHOWN_BYTES { "…" } else { "" };
     format!("{}{more}", bytes[..bytes.len().min(SHOWN_BYTES)].escape_ascii())
 }
+
+/// A remark on some requests or records, unless there are none.
+pub(crate) fn counted(count: u64, noun: &str, remark: impl std::fmt::Display) -> Option<String> {
+    (count > 0).then(|| format!("{count} {noun}{} {remark}", if count == 1 { "" } else { "s" }))
+}

@@ -212,6 +212,8 @@ pub struct TraceSource {
     consumed_bytes: Arc<AtomicU64>,
     total_bytes: Option<u64>,
     tap: Option<Tap>,
+    /// The error behind the last batch.
+    failed: Option<WorkloadError>,
     /// Whether the end or an error was reached.
     ended: bool,
 }
@@ -372,10 +374,10 @@ impl TraceSource {
 
     fn read(&mut self, batch: &mut Vec<Request>) -> Result<()> {
         while let Some(current) = &mut self.current {
-            current.read(batch, &mut self.devices)?;
-            if !batch.is_empty() {
+            let result = current.read(batch, &mut self.devices);
+            if !batch.is_empty() || result.is_err() {
                 self.pauses.leave_out(batch);
-                return Ok(());
+                return result;
             }
             add_new(&mut self.earlier_remarks, current.remarks());
             self.dates.extend(current.dates());
@@ -392,12 +394,11 @@ impl Source for TraceSource {
         if self.ended {
             return Ok(());
         }
-        let result = self.read(batch);
-        if result.is_err() {
-            batch.clear();
-        }
+        let result = self.failed.take().map_or_else(|| self.read(batch), Err);
         self.ended = batch.is_empty();
-        result
+        // What precedes an error is read before it is told.
+        self.failed = if batch.is_empty() { return result } else { result.err() };
+        Ok(())
     }
 
     fn progress(&self) -> Option<f64> {

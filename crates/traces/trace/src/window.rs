@@ -4,18 +4,13 @@
 //! request or the fullest buffer. A record is held until a record later by the window is read, then released in the
 //! order of time; records of the same time keep the order of the file. Memory is bounded: if the window is full, the
 //! earliest record is released early.
-//!
-//! Nearly all records belong near the end of the window, so a queue holds them. Records that belong far from the end
-//! are in a tree.
 
-use crate::record::Record;
+use crate::record::{Record, counted};
 use coflash_base::Duration;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 /// Upper limit of held records: about 50 MB.
 const WAITING_MAX: usize = 1 << 20;
-/// Records that belong this close to the end of the queue are inserted there.
-const NEAR: usize = 32;
 
 /// A held record and its line.
 pub(crate) struct HeldRecord {
@@ -23,28 +18,19 @@ pub(crate) struct HeldRecord {
     pub(crate) line: u64,
 }
 
-impl HeldRecord {
-    /// Its time, and its line among those of the same time.
-    fn place(&self) -> (u64, u64) {
-        (self.record.time_ns, self.line)
-    }
-}
-
 /// The sorting window.
 #[derive(Default)]
 pub(crate) struct Window {
     window_ns: u64,
-    /// Sorted by time.
-    queue: VecDeque<HeldRecord>,
-    /// By their time, and the number of records behind a later one.
-    far: BTreeMap<(u64, u64), HeldRecord>,
+    /// By their time, and their line among those of the same time.
+    held: BTreeMap<(u64, u64), HeldRecord>,
     /// The latest time read while it is open.
-    pub(crate) newest_ns: u64,
+    newest_ns: u64,
     /// Whether all records are read.
     ended: bool,
     /// The number of records behind a later one, and their largest lag.
     sorted: u64,
-    sorted_ns_max: u64,
+    pub(crate) sorted_ns_max: u64,
 }
 
 impl Window {
@@ -60,49 +46,38 @@ impl Window {
 
     #[inline]
     pub(crate) fn push(&mut self, waiting: HeldRecord) {
-        let late_ns = self.newest_ns.saturating_sub(waiting.record.time_ns);
+        self.see(waiting.record.time_ns);
+        self.held.insert((waiting.record.time_ns, waiting.line), waiting);
+    }
+
+    /// Note how far a record is behind the latest one.
+    #[inline]
+    pub(crate) fn see(&mut self, time_ns: u64) {
+        let late_ns = self.newest_ns.saturating_sub(time_ns);
         self.sorted += u64::from(late_ns > 0);
         self.sorted_ns_max = self.sorted_ns_max.max(late_ns);
-        self.newest_ns = self.newest_ns.max(waiting.record.time_ns);
-        let later = |queued: &&HeldRecord| queued.record.time_ns > waiting.record.time_ns;
-        match self.queue.iter().rev().take(NEAR).take_while(later).count() {
-            0 => self.queue.push_back(waiting),
-            NEAR => drop(self.far.insert((waiting.record.time_ns, self.sorted), waiting)),
-            later => self.queue.insert(self.queue.len() - later, waiting),
-        }
+        self.newest_ns = self.newest_ns.max(time_ns);
     }
 
     /// Take the earliest record, if no earlier one can follow.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<HeldRecord> {
-        let near = self.queue.front().map(HeldRecord::place);
-        let far = self.far.values().next().map(HeldRecord::place);
-        let is_far = far.is_some_and(|far| near.is_none_or(|near| far < near));
-        let (earliest_ns, _) = if is_far { far } else { near }?;
-        let waited = self.newest_ns - earliest_ns >= self.window_ns;
-        let full = self.queue.len() + self.far.len() > WAITING_MAX;
-        match waited || full || self.ended {
-            false => None,
-            true if is_far => self.far.pop_first().map(|(_, held)| held),
-            true => self.queue.pop_front(),
-        }
+        let full = self.held.len() > WAITING_MAX;
+        let first = self.held.first_entry()?;
+        let waited = self.newest_ns - first.key().0 >= self.window_ns;
+        (waited || full || self.ended).then(|| first.remove())
     }
 
     /// Mark the end of the input. Returns whether records are left.
     pub(crate) fn end(&mut self) -> bool {
         self.ended = true;
-        !(self.queue.is_empty() && self.far.is_empty())
+        !self.held.is_empty()
     }
 
     pub(crate) fn remark(&self, file: &str) -> Option<String> {
-        (self.sorted > 0).then(|| {
-            let (window, farthest) = (Duration { ns: self.window_ns }, Duration { ns: self.sorted_ns_max });
-            format!(
-                "{file}: {} records are out of order by up to {farthest}, and were sorted \
-                 (sort_window = \"{window}\")",
-                self.sorted
-            )
-        })
+        let (window, farthest) = (Duration { ns: self.window_ns }, Duration { ns: self.sorted_ns_max });
+        let what = format!("out of order by up to {farthest}, and sorted (sort_window = \"{window}\")");
+        counted(self.sorted, "record", what).map(|remark| format!("{file}: {remark}"))
     }
 }
 
@@ -141,7 +116,7 @@ mod tests {
         assert!(window.pop().is_none());
         assert!(window.remark("f").is_none());
         window.push(waiting(105, 4));
-        assert!(window.remark("f").unwrap().contains("1 records are out of order by up to 5ns"));
+        assert!(window.remark("f").unwrap().contains("1 record out of order by up to 5ns"));
         assert!(window.end());
         assert_eq!(window.pop().map(|w| w.line), Some(4));
     }

@@ -25,7 +25,7 @@ use crate::devices::Devices;
 use crate::formats::linux_block::EventChoice;
 use crate::numbers::SECTOR_BYTES;
 use crate::operations::Kind;
-use crate::reader::counted;
+use crate::record::counted;
 use crate::record::{FieldError, Parsed, Record};
 use coflash_workload::Op;
 use coflash_workload::recorded::TraceOptions;
@@ -134,7 +134,7 @@ impl BinaryFormat for Blktrace {
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.choice.remarks(["Q", "D", "C"]);
-        remarks.extend(counted(self.passed_through, "commands passed through to the device are omitted"));
+        remarks.extend(counted(self.passed_through, "command", "passed through to the device, and omitted"));
         remarks
     }
 }

@@ -10,7 +10,7 @@ use super::judge::{Headed, Reading, UNTOLD, judge};
 use super::names::name_of;
 use crate::devices::Devices;
 use crate::fields::{BLANK, Fields, SEPARATORS, split};
-use crate::notation::{ByteSteps, Column, Columns, Words};
+use crate::notation::{self, ByteSteps, Column, Columns, Words};
 use crate::numbers::{DAY_NS, any_decimal, decimal_sign, has_decimal_comma, moment, whole};
 use crate::operations::{Kind, Kinds};
 use crate::record::{Conventions, FieldError, Parsed, Record, show};
@@ -358,22 +358,22 @@ impl UserColumns {
         Self { headed: Some(headed), is_auto: true, ..Self::new(&TraceOptions::default()) }
     }
 
-    /// How columns read the first `count` records of a file that begins with `sample`, or the line that they do not read.
-    fn preview(found: &Reading, columns: &Columns, sample: &[u8], count: usize) -> Result<String, String> {
+    /// How the first records of a file that begins with `sample` are read, or the line that is not.
+    fn preview(found: &Reading, sample: &[u8]) -> Result<String, String> {
         let mut parser = Self::new(&TraceOptions::default());
-        parser.adopt(found, columns);
+        parser.adopt(found);
         let mut devices = Devices::new(TraceOptions::default().device_stride);
         let mut shown = Vec::new();
         for line in lines_of(sample) {
             let text = show(line);
             let read = parser.record(line, &mut devices).map_err(|FieldError { field, problem }| {
-                format!("columns={columns} do not read \"{text}\": {field}: {problem}")
+                format!("columns={} do not read \"{text}\": {field}: {problem}", found.columns)
             });
             let Some(Record { time_ns, op, offset, length, .. }) = read? else { continue };
             let (time, length) = (Duration { ns: time_ns }, Bytes { count: length });
             let op = format!("{op:?}").to_lowercase();
             shown.push(format!("\"{text}\" is a {op} of {length} at byte {offset} at {time}"));
-            if shown.len() == count {
+            if shown.len() == LINES_SHOWN {
                 break;
             }
         }
@@ -386,26 +386,20 @@ impl UserColumns {
             Ok(reading) => reading,
             Err(problem) => return problem.clone(),
         };
-        let Reading { columns, other, why, question, .. } = reading;
-        let read = match Self::preview(reading, columns, sample, LINES_SHOWN) {
+        let Reading { columns, why, question, .. } = reading;
+        let read = match Self::preview(reading, sample) {
             Ok(read) => read,
             Err(problem) => return format!("{UNTOLD}; {problem}"),
         };
         if let Some(question) = question {
             return format!("{question}, so --read must say it, as in columns={columns}, with which {read}");
         }
-        let other =
-            other.as_ref().and_then(|other| Some((other, Self::preview(reading, other, sample, 1).ok()?)));
-        let other =
-            other.map_or_else(String::new, |(other, read)| format!("; or with columns={other}: {read}"));
-        format!(
-            "it can be read with --read columns={columns} ({why}), which columns=auto takes: {read}{other}"
-        )
+        format!("it can be read with --read columns={columns} ({why}), which columns=auto takes: {read}")
     }
 
     /// Read the columns that were found.
-    fn adopt(&mut self, found: &Reading, columns: &Columns) {
-        self.take(columns);
+    fn adopt(&mut self, found: &Reading) {
+        self.take(&found.columns);
         self.header_lines = self.header_lines.max(found.layout.header_lines);
         self.lines.separator = found.layout.separator;
         self.lines.comma = found.layout.comma;
@@ -437,7 +431,7 @@ impl LineParser for UserColumns {
         match judge(beginning, self.headed) {
             Ok(found) if found.question.is_none() => {
                 self.how.push(format!("read with columns={}: {}", found.columns, found.why));
-                self.adopt(&found, &found.columns);
+                self.adopt(&found);
             }
             found => self.refused = Self::proposal(&found, beginning),
         }
@@ -483,23 +477,12 @@ impl UserColumns {
             let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || !byte.is_ascii();
             !cell.first().is_some_and(u8::is_ascii_digit) && cell.iter().any(is_letter)
         };
-        let is_place = |role: &&str| ["time", "offset", "size"].contains(role);
-        let used = cells.iter().zip(&self.lines.columns).map(|(cell, (role, _))| (cell, *role));
-        let used: Vec<_> = used.filter(|(_, role)| is_place(role)).collect();
-        if !used.iter().all(|(cell, _)| is_name(cell)) {
+        let columns = self.lines.columns.iter().map(|(_, column)| column);
+        if !cells.iter().zip(columns.clone()).all(|(cell, column)| column.step().is_none() || is_name(cell)) {
             return Ok(false);
         }
         self.how.push(format!("its first line, \"{}\", is a header and was left out", show(line)));
-        for (cell, role) in used {
-            if name_of(cell).role.filter(is_place).is_some_and(|name| name != role) {
-                return Err(FieldError::text(
-                    role,
-                    cell,
-                    "its name in a header (header_lines=1 passes over it)",
-                ));
-            }
-        }
-        Ok(true)
+        check_names(&cells, columns).map(|()| true)
     }
 
     #[cold]
@@ -511,6 +494,24 @@ impl UserColumns {
         };
         FieldError { field: "header", problem }
     }
+}
+
+/// Refuse the names of a header that say something else than the columns that were given.
+pub(super) fn check_names<'a>(cells: &[&[u8]], columns: impl Iterator<Item = &'a Column>) -> Parsed<()> {
+    for (cell, given) in cells.iter().zip(columns) {
+        let Some(step) = given.step() else { continue };
+        let (name, role) = (name_of(cell), given.role());
+        let is_other =
+            ["time", "latency", "offset", "size"].iter().any(|one| name.role == Some(one) && *one != role);
+        let told = notation::column(&format!("{role}:{}", name.unit)).ok().and_then(|told| told.step());
+        // Sectors and pages have several sizes, but none is a byte.
+        let may_be = matches!(name.unit.as_str(), "sectors" | "pages") && step > 1;
+        if is_other || told.is_some_and(|told| told != step && !may_be) {
+            let expected = format!("{role} in the unit of columns= (header_lines=1 passes over it)");
+            return Err(FieldError::text(role, cell, &expected));
+        }
+    }
+    Ok(())
 }
 
 /// The lines of an unknown file that are shown as they would be read.

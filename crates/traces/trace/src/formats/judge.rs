@@ -3,7 +3,7 @@
 //! Names in a header beat values; values may deny what names and shapes say: an operation is a word of operations, a time
 //! rises, a byte address is a multiple of 512. What is found is written as a user would write it, in the notation of the
 //! option `columns`. It is certain where names or values tell every unit: then the file is read at once. Otherwise it is
-//! proposed, with the next best reading, or asked about.
+//! proposed, or asked about.
 
 use super::names::{DAYS, Name, TIMES, name_of};
 use super::unread::unread;
@@ -17,8 +17,6 @@ use std::collections::BTreeSet;
 /// How a table is read.
 pub(crate) struct Reading {
     pub(crate) columns: Columns,
-    /// The next best reading, where one of its roles or units is assumed.
-    pub(crate) other: Option<Columns>,
     pub(crate) layout: Layout,
     /// Whether the file tells everything.
     pub(crate) is_certain: bool,
@@ -122,8 +120,6 @@ struct Judge<'a> {
     why: Vec<String>,
     is_told: bool,
     question: Option<String>,
-    /// A column, and the next best role of it.
-    other: Option<(usize, &'static str)>,
 }
 
 impl<'a> Judge<'a> {
@@ -197,7 +193,7 @@ impl<'a> Judge<'a> {
             Cells { name, values, role: "skip".to_owned() }
         });
         let columns = columns.collect();
-        Some(Self { columns, headed, layout, why: Vec::new(), is_told: true, question: None, other: None })
+        Some(Self { columns, headed, layout, why: Vec::new(), is_told: true, question: None })
     }
 
     /// Give the columns their roles; `None` if too few are known.
@@ -227,18 +223,18 @@ impl<'a> Judge<'a> {
         if !unknown.is_empty() {
             self.question = Some(format!("the unit in {} is not known", unknown.join(", ")));
         }
-        let notation = |columns: &[Cells<'_>]| {
-            let roles: Vec<_> = columns.iter().map(|column| column.role.as_str()).collect();
-            (roles.join(",") + constant).parse::<Columns>().ok()
+        let names: Vec<_> = self.columns.iter().map(|column| &column.name).collect();
+        let is_again = |&at: &usize| {
+            names[at].role.is_some_and(|role| role != "other") && names[..at].contains(&names[at])
         };
-        let columns = notation(&self.columns)?;
-        let other = self.other.and_then(|(at, role)| {
-            role.clone_into(&mut self.columns[at].role);
-            notation(&self.columns)
-        });
+        if let Some(at) = (0..names.len()).find(is_again) {
+            self.question = Some(format!("several columns are named \"{}\"", names[at].name));
+        }
+        let roles: Vec<_> = self.columns.iter().map(|column| column.role.as_str()).collect();
+        let columns = (roles.join(",") + constant).parse::<Columns>().ok()?;
         let Self { layout, why, is_told, question, .. } = self;
         let (is_certain, why) = (question.is_none() && is_told, why.join(", "));
-        Some(Ok(Reading { columns, other, layout, is_certain, is_own, why, question }))
+        Some(Ok(Reading { columns, layout, is_certain, is_own, why, question }))
     }
 
     /// The column with a role by its name: of several, one whose values fit it, one that is known as a whole and with its unit, one
@@ -285,9 +281,8 @@ impl<'a> Judge<'a> {
         // Of two, a time rises.
         let switch = switches.iter().find(|&&at| !values(at).rise()).or(switches.first()).copied();
         let is_told = |at: usize| self.columns[at].name.role.is_some_and(|role| role.starts_with("op:"));
-        if let Some(at) = switch.filter(|&at| found.is_none() && !is_told(at)) {
-            self.assume("0 is a read and 1 a write", false);
-            self.other = Some((at, "op:1=read/0=write"));
+        if switch.is_some_and(|at| found.is_none() && !is_told(at)) {
+            self.assume("0 is a read and 1 a write, else op:1=read/0=write", false);
         }
         // Else a name tells it, and a value that is no operation is reported with its line.
         let at = found.or(switch).or(named.filter(|&at| !self.columns[at].values.rise()))?;
@@ -337,9 +332,6 @@ impl<'a> Judge<'a> {
         let unit = unit.to_owned();
         self.columns[at].role = format!("time:{unit}");
         self.assume(&format!("times in {unit}"), is_told);
-        if !is_told && self.other.is_none() {
-            self.other = Some((at, if unit == "ms" { "time:us" } else { "time:ms" }));
-        }
         if self.columns[at].named_role() != "end" {
             return;
         }
@@ -448,7 +440,6 @@ impl<'a> Judge<'a> {
         if !self.has_header() && role == "skip" && is_whole && comes_again {
             "device".clone_into(&mut self.columns[0].role);
             self.assume("column 1 is the device", false);
-            self.other = self.other.or(Some((0, "skip")));
         }
     }
 

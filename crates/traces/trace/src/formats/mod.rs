@@ -218,10 +218,11 @@ pub(crate) fn detect(file: &str, input: &mut BlockReader, options: &TraceOptions
         return Ok(format);
     }
     let found = judge(sample, None);
+    let is_headed = found.as_ref().is_ok_and(|found| found.layout.header_lines > 0);
     match (best, &found) {
         (_, Ok(found)) if found.is_certain => by_name(COLUMNS),
-        (Some((format, _)), _) => Ok(format),
-        (None, found) => {
+        (Some((format, _)), _) if !is_headed => Ok(format),
+        (_, found) => {
             let problem = format!(
                 "not a trace of any known format (coflash policies lists them): its first line is \"{}\"; {}",
                 show(first),

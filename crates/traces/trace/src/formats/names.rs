@@ -4,7 +4,7 @@
 const NAMES: &str = include_str!("names.txt");
 
 /// A name of a column.
-#[derive(Default)]
+#[derive(Default, PartialEq)]
 pub(super) struct Name {
     /// Without blanks and signs.
     pub(super) name: String,

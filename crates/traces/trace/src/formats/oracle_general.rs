@@ -16,6 +16,7 @@
 use crate::binary::{BinaryFormat, Order};
 use crate::devices::Devices;
 use crate::numbers::SECOND_NS;
+use crate::record::counted;
 use crate::record::{FieldError, Parsed, Record};
 use coflash_base::Bytes;
 use coflash_workload::Op;
@@ -83,13 +84,11 @@ impl BinaryFormat for OracleGeneral {
             "the format has objects, no addresses and no operations: object n was placed at n × {stride} \
              (object_stride), and every request is a read"
         )];
-        if self.too_long > 0 {
-            remarks.push(format!(
-                "{} requests are longer than the object_stride of {stride}, up to {} bytes: objects whose numbers follow \
-                 each other overlap",
-                self.too_long, self.longest
-            ));
-        }
+        let longer = format!(
+            "longer than the object_stride of {stride}, up to {} bytes: objects whose numbers follow each other overlap",
+            self.longest
+        );
+        remarks.extend(counted(self.too_long, "request", longer));
         remarks
     }
 }

@@ -13,14 +13,15 @@
 //! numbers may be of any width and signed, and nullable if no value is null; `placement` may be missing, further columns are
 //! ignored. A file with other names or types is read as a text with a header would be.
 
-use super::columns::UserColumns;
+use super::columns::{UserColumns, check_names};
 use super::judge::judge;
 use super::{COLUMNS, by_name};
 use crate::Result;
 use crate::block_reader::{BLOCK_BYTES, BlockReader};
 use crate::devices::Devices;
+use crate::fields::split;
 use crate::input::SeekableFile;
-use crate::notation::AUTO;
+use crate::notation::Columns;
 use crate::reader::{Opening, ReadError, Reader, Records, RequestReader};
 use crate::record::{FieldError, Record};
 use crate::table_files::{self, NextPart, Numbers, Part, TableFile};
@@ -76,8 +77,13 @@ pub(super) fn open(file: SeekableFile, opening: &Opening<'_>) -> Result<Box<dyn 
         );
         return Err(opening.refused(problem));
     }
-    let named = options.columns.as_ref().is_some_and(|columns| columns != AUTO);
-    let options = TraceOptions { header_lines: u64::from(named), ..options.clone() };
+    let given: Columns = options.columns.as_ref().and_then(|given| given.parse().ok()).unwrap_or_default();
+    if options.header_lines == 0 {
+        let names = sample.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let checked = check_names(&split(names, b'\t', None), given.columns().iter());
+        checked.map_err(|error| error.within(opening.name, 0))?;
+    }
+    let options = TraceOptions { header_lines: 1, ..options.clone() };
     let is_own = found.is_ok_and(|found| found.is_own);
     let conventions = if is_own { opening.conventions } else { by_name(COLUMNS)?.conventions };
     let opening = Opening { conventions, options: &options, ..*opening };

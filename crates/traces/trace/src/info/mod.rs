@@ -28,7 +28,7 @@ pub use popularity::{Hottest, Popularity, PopularityCurve, Spread};
 pub use reuse::{MissRatioCurve, Reuse};
 
 use crate::Result;
-use crate::reader::counted;
+use crate::record::counted;
 pub(crate) use bins::bin_of;
 use coflash_base::Bytes;
 use coflash_base::prefetch::Ahead;
@@ -318,9 +318,9 @@ impl Counters {
 
     fn finish(self, mut remarks: Vec<String>) -> WorkloadInfo {
         let followed = format!(
-            "requests cover more than {TRACKED_PER_REQUEST_MAX} pages: popularity and reuse count the first pages"
+            "of more than {TRACKED_PER_REQUEST_MAX} pages: popularity and reuse count the first pages"
         );
-        remarks.extend(counted(self.followed_in_part, followed));
+        remarks.extend(counted(self.followed_in_part, "request", followed));
         let (requests, span_ns, written) = (self.requests(), self.span_ns(), self.written());
         let ranged = requests - self.ops[Op::Flush as usize].requests;
         let working_set = self.footprint.working_sets();

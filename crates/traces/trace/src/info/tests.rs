@@ -108,7 +108,7 @@ fn a_request_as_large_as_a_device_is_tracked_in_part_with_a_remark() {
     assert_eq!(info.write_growth, None);
     assert_eq!(info.sampling, Sampling { method: Method::Exact, share: 1.0, pages: 65_536 });
     assert_eq!(info.reuse.unwrap().accesses_pages, 65_537);
-    assert!(info.remarks[0].starts_with("1 requests cover more than 65536 pages"), "{:?}", info.remarks);
+    assert!(info.remarks[0].starts_with("1 request of more than 65536 pages"), "{:?}", info.remarks);
 }
 
 /// The misses of an LRU cache of `size` pages: of reads, and of writes.
@@ -246,12 +246,10 @@ fn a_sample_of_8192_pages_tells_the_curve_and_how_far_it_is_off() {
     let mean = means.iter().sum::<f64>() / means.len() as f64;
     assert!(mean < 0.006, "{means:?}");
     for (off, what) in off.iter().zip(["miss ratios", "hottest pages"]) {
-        let within_two = off.iter().filter(|errors| errors.abs() <= 2.0).count() as f64 / off.len() as f64;
+        // 95 % by Student's t for 16 groups.
+        let within = off.iter().filter(|errors| errors.abs() <= 2.131).count() as f64 / off.len() as f64;
         let typical = (off.iter().map(|errors| errors * errors).sum::<f64>() / off.len() as f64).sqrt();
-        assert!(
-            within_two >= 0.9 && (0.5..1.5).contains(&typical),
-            "{what}: {within_two}, {typical}, {off:.2?}"
-        );
+        assert!(within >= 0.93 && (0.5..1.5).contains(&typical), "{what}: {within}, {typical}, {off:.2?}");
     }
 }
 

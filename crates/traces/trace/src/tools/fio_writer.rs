@@ -1,7 +1,7 @@
 //! fio's I/O log, version 3: microseconds and bytes, one file called `coflash`.
 
 use super::target::{Output, Target};
-use crate::reader::counted;
+use crate::record::counted;
 use coflash_workload::{Op, Request};
 use std::io::{self, BufWriter, Write};
 
@@ -48,8 +48,8 @@ impl Target for FioWriter<'_> {
         writeln!(self.output, "{} coflash close", self.latest_us)?;
         self.output.flush()?;
         let losses = [
-            counted(self.shortened, "times were cut to whole microseconds, as the format has no finer ones"),
-            counted(self.hints, "placement hints were left out, as the format has none"),
+            counted(self.shortened, "time", "cut to whole microseconds, as the format has no finer ones"),
+            counted(self.hints, "placement hint", "left out, as the format has none"),
         ];
         Ok(losses.into_iter().flatten().collect())
     }

@@ -16,7 +16,7 @@ use crate::Result;
 use crate::source::{TraceSource, listed, open};
 use coflash_base::Bytes;
 use coflash_workload::recorded::{Arrangement, TraceOptions};
-use coflash_workload::{Source, WorkloadError};
+use coflash_workload::{Source, refuse};
 use serde::{Deserialize, Serialize};
 
 pub use remap::Remap;
@@ -59,12 +59,10 @@ impl Steps {
     fn merged(&self, paths: &[String], options: &TraceOptions) -> Result<TraceSource> {
         if self.offsets.len() != paths.len() {
             let (offsets, traces) = (self.offsets.len(), paths.len());
-            let problem = format!("{offsets} offsets given for {traces} traces: one for each expected");
-            return Err(WorkloadError::tool("merge", problem));
+            return refuse("offsets", format!("{offsets} given for {traces} traces, one for each expected"));
         }
         if options.merge == Some(Arrangement::Sequence) {
-            let problem = "merge = \"sequence\" given with offsets: they go with a merge by time";
-            return Err(WorkloadError::tool("merge", problem));
+            return refuse("offsets", "given with merge = \"sequence\": they go with a merge by time");
         }
         let options = TraceOptions { merge: Some(Arrangement::Time), ..options.clone() };
         listed(paths, &self.offsets, &options)?.begun()

@@ -5,7 +5,7 @@
 //! collide if the trace reaches beyond the size.
 
 use crate::Result;
-use crate::reader::counted;
+use crate::record::counted;
 use coflash_base::Bytes;
 use coflash_workload::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
 use rustc_hash::FxHashMap;
@@ -209,9 +209,8 @@ impl<S: Source> Source for Remapped<S> {
             let size = Bytes { count: u64::from(used) * self.page_bytes };
             remarks.push(format!("{used} pages are used: the trace fits a device of {size}"));
         }
-        remarks.extend(counted(self.split, "requests became several, as their pages lie apart"));
-        let skipped = "trims, or parts of them, of unused pages were skipped";
-        remarks.extend(counted(self.untouched_trims, skipped));
+        remarks.extend(counted(self.split, "request", "split, as the pages lie apart"));
+        remarks.extend(counted(self.untouched_trims, "trim", "of unused pages skipped, in whole or in part"));
         remarks
     }
 }

@@ -11,7 +11,7 @@
 use crate::Result;
 use coflash_base::seed::Rng;
 use coflash_base::{Bytes, Duration, Seed, Time};
-use coflash_workload::{Op, Request, Source, WorkloadError};
+use coflash_workload::{Op, Request, Source, refuse};
 use serde::{Deserialize, Serialize};
 
 /// The part of a trace to keep.
@@ -37,18 +37,17 @@ pub struct Slice {
 impl Slice {
     /// Refuse a slice that is empty for every trace.
     pub(super) fn check(&self) -> Result<()> {
-        let refuse = |problem: String| Err(WorkloadError::tool("slice", problem));
         if let Some(to) = self.time_to.filter(|to| *to <= self.time_from) {
-            return refuse(format!("it ends at {to} and begins at {}", self.time_from));
+            return refuse("slice.time_to", format!("{to} is not above {}", self.time_from));
         }
         if let Some(to) = self.address_to.filter(|to| *to <= self.address_from) {
-            return refuse(format!("its addresses end at {to} and begin at {}", self.address_from));
+            return refuse("slice.address_to", format!("{to} is not above {}", self.address_from));
         }
         if let Some(given) = self.sample.filter(|given| !(1..=1 << 20).contains(given)) {
-            return refuse(format!("a sample of one in {given} was given, one in 1 to 1048576 expected"));
+            return refuse("slice.sample", format!("{given} was given, 1 to 1048576 expected"));
         }
         if self.count == Some(0) {
-            return refuse("a count of 0 was given, at least 1 expected".to_owned());
+            return refuse("slice.count", "0 was given, at least 1 expected");
         }
         Ok(())
     }

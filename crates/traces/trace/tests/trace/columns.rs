@@ -64,6 +64,58 @@ fn columns_refuse_malformed_records() {
 }
 
 #[test]
+fn a_header_that_names_another_unit_is_not_overridden_unseen() {
+    let rows = "1,2,W,4096,512\n5,2,W,8192,512\n";
+    let refused = |names: &str, given: &str| parse(&format!("{names}\n{rows}"), &columns(given)).err();
+    let names = "time_us,latency_us,op,offset_bytes,size_sectors";
+    for (given, problem) in [
+        (
+            "time:ns,skip,op,offset:bytes,size:sectors",
+            "time: \"time_us\" is not time in the unit of columns=",
+        ),
+        (
+            "time:us,latency:ns,op,offset:bytes,size:sectors",
+            "latency: \"latency_us\" is not latency in the unit of columns=",
+        ),
+        (
+            "skip,time:us,op,offset:bytes,size:sectors",
+            "time: \"latency_us\" is not time in the unit of columns=",
+        ),
+        (
+            "time:us,skip,op,offset:sectors,size:sectors",
+            "offset: \"offset_bytes\" is not offset in the unit of columns=",
+        ),
+        (
+            "time:us,skip,op,offset:bytes,size:bytes",
+            "size: \"size_sectors\" is not size in the unit of columns=",
+        ),
+    ] {
+        let said = refused(names, given).unwrap();
+        assert!(said.contains(problem) && said.contains("header_lines=1 passes over it"), "{said}");
+        let passed = TraceOptions { header_lines: 1, ..columns(given) };
+        assert_eq!(parse(&format!("{names}\n{rows}"), &passed).map(|requests| requests.len()), Ok(2));
+    }
+    assert_eq!(refused(names, "time:us,latency:us,op,offset:bytes,size:sectors"), None);
+    // The blocks of a drive may have 4 KiB.
+    assert_eq!(refused("time_us,latency_us,op,lba,blocks", "time:us,skip,op,offset:4KiB,size:4KiB"), None);
+}
+
+#[test]
+fn columns_of_one_name_are_asked_about() {
+    let refused = |names: &str| {
+        parse(&format!("{names}\n1,W,4096,8192,512\n5,W,8192,0,512\n"), &TraceOptions::default()).err()
+    };
+    let said = refused("time_us,op,offset_bytes,Offset (bytes),size_bytes").unwrap();
+    assert!(said.contains("several columns are named \"offset\", so --read must say it, as in columns=time:us,op,offset:bytes,skip,size:bytes"), "{said}");
+    assert_eq!(refused("time_us,op,offset_bytes,host,size_bytes"), None);
+    assert_eq!(
+        refused("time_us,op,offset_bytes,offset_sectors,size_bytes"),
+        None,
+        "their units tell them apart"
+    );
+}
+
+#[test]
 fn a_column_is_the_placement_hint() {
     let options = columns("op=write,offset:bytes,size:bytes,placement");
     let placements = |text: &str| {
@@ -99,7 +151,10 @@ fn a_size_in_the_place_of_an_offset_is_refused_by_the_header_or_by_its_mean() {
     let headed = format!("time_us,op,offset,length\n{rows}");
     assert_eq!(parse(&headed, &right).map(|requests| requests.len()), Ok(200));
     let said = parse(&headed, &swapped).unwrap_err();
-    assert!(said.contains(":1: size: \"offset\" is not its name in a header (header_lines=1"), "{said}");
+    assert!(
+        said.contains(":1: size: \"offset\" is not size in the unit of columns= (header_lines=1"),
+        "{said}"
+    );
     for (text, header_lines) in [(&rows, 0), (&headed, 1)] {
         let said = parse(text, &TraceOptions { header_lines, ..swapped.clone() }).unwrap_err();
         assert!(

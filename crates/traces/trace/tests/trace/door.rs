@@ -37,12 +37,7 @@ fn a_number_may_be_written_in_any_usual_way() {
     let ops: Vec<_> = parse(words, &columns(USUAL)).unwrap().iter().map(|request| request.3).collect();
     assert_eq!(ops, [Op::Write, Op::Trim, Op::Trim, Op::Trim, Op::Flush]);
     let said = remarks(words, &columns(USUAL));
-    for part in [
-        "1 zone appends are writes",
-        "1 write zeroes",
-        "1 commands to zones",
-        "1 requests have a length of 0",
-    ] {
+    for part in ["zone appends are writes", "write zeroes", "commands to zones", "1 request of length 0"] {
         assert!(said.contains(part), "{part}: {said}");
     }
 }
@@ -343,15 +338,14 @@ fn values_deny_what_a_shape_says() {
 }
 
 #[test]
-fn a_role_that_is_not_clear_is_asked_for_with_the_next_best_reading() {
+fn a_role_that_is_not_clear_is_asked_for() {
     // The second column rises as a time does, and says more than the first one.
     let volume =
         "17,1596.123456,R,4096000,8192\n17,1596.223456,W,4104192,4096\n18,1597.223456,W,8192,65536\n";
-    for part in ["columns=device,time:s,op,offset:bytes,size:bytes", "or with columns=skip,time:s,op,"] {
-        assert!(problem(volume).contains(part), "{}", problem(volume));
-    }
+    let proposed = "columns=device,time:s,op,offset:bytes,size:bytes";
+    assert!(problem(volume).contains(proposed), "{}", problem(volume));
     let zeros = "0,1,0,4096\n1,0,4096,4096\n";
-    for part in ["columns=time:us,op,offset:bytes,size:bytes", "or with columns=time:us,op:1=read/0=write,"] {
+    for part in ["columns=time:us,op,offset:bytes,size:bytes", "a write, else op:1=read/0=write (assumed)"] {
         assert!(problem(zeros).contains(part), "{}", problem(zeros));
     }
     let unknown = "time_us,what,offset,size\n0,hin,4096,4096\n7,her,8192,4096\n";

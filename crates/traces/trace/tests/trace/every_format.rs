@@ -115,10 +115,10 @@ fn skipping_leaves_no_trace_of_what_is_skipped() {
             drain(&mut source).unwrap().iter().map(|r| (r.arrival.ns, r.offset, r.length, r.op)).collect();
         assert_eq!(got, expected, "{format}");
         let remark = source.remarks().pop().unwrap();
-        let first = format!("t: 3 records were skipped, the first: t:{}: ", at + 1);
+        let first = format!("t: 3 records skipped, the first: t:{}: ", at + 1);
         assert!(remark.starts_with(&first), "{remark}");
         let error = parse("x\ny\n", &options).unwrap_err();
-        assert!(error.contains("no requests") && error.contains("2 records were skipped"), "{error}");
+        assert!(error.contains("no requests") && error.contains("2 records skipped"), "{error}");
     }
 }
 

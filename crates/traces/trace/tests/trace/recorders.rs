@@ -39,7 +39,7 @@ const CASES: &[Case] = &[
     (
         "nvme-zones.txt",
         &[(0, 2048 * SECTOR, 4096, Op::Write)],
-        &["1 commands to zones", "1 trims have ranges that the trace does not say"],
+        &["commands to zones", "trims have ranges that the trace does not say"],
     ),
     (
         // The last one arrived 80 ms before it was complete.
@@ -67,7 +67,7 @@ const CASES: &[Case] = &[
         ],
         &[
             "columns=time:s,text,skip,device,op,offset:sectors,size:bytes,latency:ms",
-            "1 records are out of order by up to 167us",
+            "1 record out of order by up to 167us",
         ],
     ),
     (
@@ -112,8 +112,8 @@ const CASES: &[Case] = &[
         ],
         &[
             "taken at nvme_setup_cmd, in blocks of 512B (units.address)",
-            "1 trims have ranges that the trace does not say",
-            "1 write zeroes",
+            "trims have ranges that the trace does not say",
+            "write zeroes",
             "1 nvme_admin_get_log_page, 1 nvme_complete_rq",
         ],
     ),
@@ -131,12 +131,12 @@ const CASES: &[Case] = &[
             (400 * US, 256 * SECTOR, 4096, Op::Write),
         ],
         &[
-            "1 zone appends are writes",
-            "1 write zeroes",
-            "1 secure erases are trims",
-            "1 commands to zones",
-            "1 requests include a flush",
-            "1 requests have a length of 0",
+            "zone appends are writes",
+            "write zeroes",
+            "secure erases are trims",
+            "commands to zones",
+            "requests include a flush",
+            "requests have a length of 0",
         ],
     ),
     (
@@ -147,7 +147,7 @@ const CASES: &[Case] = &[
             (2 * US, 524_288 * SECTOR, 8192, Op::Write),
             (3 * US, 64 * SECTOR, 4096, Op::Trim),
         ],
-        &["1 zone appends", "1 write zeroes", "1 commands to zones"],
+        &["zone appends", "write zeroes", "commands to zones"],
     ),
     (
         "log-writes.log",
@@ -171,7 +171,7 @@ const CASES: &[Case] = &[
             (1_000_400 * US, 24 * SECTOR, 4096, Op::Trim),
             (1_100_400 * US, 0, 0, Op::Flush),
         ],
-        &["columns=time:iso,op,offset:sectors,size:bytes,skip", "1 requests have a length of 0"],
+        &["columns=time:iso,op,offset:sectors,size:bytes,skip", "1 request of length 0"],
     ),
 ];
 

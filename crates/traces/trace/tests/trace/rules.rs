@@ -15,7 +15,7 @@ fn a_record_within_the_slack_arrives_with_the_one_before() {
     let text = "fio version 3 iolog\n5 d read 0 1\n3 d read 1 1\n4 d read 2 1\n6 d read 3 1\n";
     assert_eq!(times(text, &slack).unwrap(), [5000, 5000, 5000, 6000]);
     let said = remarks(text, &slack);
-    assert!(said.contains("2 records precede the one before by up to 2us"), "{said}");
+    assert!(said.contains("2 records earlier than the one before, by up to 2us"), "{said}");
     // The slack does not accumulate: it is relative to the latest time.
     let error = times(&text.replace("4 d", "2 d"), &slack).unwrap_err();
     assert!(
@@ -29,7 +29,7 @@ fn a_millisecond_of_slack_is_the_default_and_is_remarked() {
     let text = "fio version 3 iolog\n5000 d read 0 1\n4000 d read 1 1\n6000 d read 3 1\n";
     assert_eq!(times(text, &TraceOptions::default()).unwrap(), [5_000_000, 5_000_000, 6_000_000]);
     let said = remarks(text, &TraceOptions::default());
-    assert!(said.contains("1 records precede the one before by up to 1ms"), "{said}");
+    assert!(said.contains("1 record earlier than the one before, by up to 1ms"), "{said}");
     assert!(
         times(&text.replace("4000", "3999"), &TraceOptions::default()).unwrap_err().contains("backwards")
     );
@@ -42,24 +42,50 @@ fn a_window_puts_records_in_order() {
     let text = "Timestamp,Response,IOType,LUN,Offset,Size\n5.5,0.1,R,0,4096,512\n5.3,0.9,W,0,0,1\n";
     let options = named("systor");
     assert_eq!(times(text, &options).unwrap(), [0, 200_000_000]);
-    assert!(remarks(text, &options).contains("1 records are out of order by up to 200ms"));
+    assert!(remarks(text, &options).contains("1 record out of order by up to 200ms"));
     let late = "6.5,0,R,0,0,1\n66.5,0,R,0,0,1\n6.4,0,R,0,0,1\n";
     let error = times(late, &options).unwrap_err();
     assert!(error.starts_with("t:3: Timestamp: time runs backwards by 100ms"), "{error}");
     assert!(error.contains("sort_window = \"60100ms\""), "{error}");
     let wide = TraceOptions { sort_window: Some(Duration { ns: 60_100_000_000 }), ..options.clone() };
     assert_eq!(times(late, &wide).unwrap().len(), 3);
-    let none = TraceOptions { sort_window: Some(Duration::ZERO), ..options };
+    let none = TraceOptions { sort_window: Some(Duration::ZERO), ..options.clone() };
     assert!(times(text, &none).unwrap_err().starts_with("t:3: Timestamp: time runs backwards by 200ms"));
+}
+
+/// The advice is that of all records, not of those up to the first that is late.
+#[test]
+fn the_window_that_an_error_proposes_sorts_the_whole_file() {
+    let times_s = [50, 49, 10, 60, 2, 61, 30];
+    let text: String = times_s.iter().map(|at| format!("{at},0,R,0,0,1\n")).collect();
+    for format in [
+        named("systor"),
+        TraceOptions {
+            columns: Some("time:s,skip,op,skip,offset:bytes,size:bytes".to_owned()),
+            ..TraceOptions::default()
+        },
+    ] {
+        let narrow = TraceOptions { sort_window: Some(Duration { ns: 5_000_000_000 }), ..format };
+        let error = times(&text, &narrow).unwrap_err();
+        assert!(
+            error.contains("sort_window = \"58s\" or more") && error.contains("time_slack = \"58s\""),
+            "{error}"
+        );
+        let wide = |ns| TraceOptions { sort_window: Some(Duration { ns }), ..narrow.clone() };
+        assert!(times(&text, &wide(40_000_000_000)).is_err());
+        assert_eq!(times(&text, &wide(58_000_000_000)).unwrap().len(), 7);
+        let slack = TraceOptions { time_slack: Duration { ns: 58_000_000_000 }, ..narrow };
+        assert_eq!(times(&text, &slack).unwrap().len(), 7);
+    }
 }
 
 #[test]
 fn a_record_that_waits_is_blamed_by_its_own_line() {
     let text = "6,0,R,0,0,1\n5,0,R,0,9223372036854775808,1\n7,0,R,0,0,1\n";
-    assert!(times(text, &named("systor")).unwrap_err().starts_with("t:2: Offset: a request of 1 bytes"));
+    assert!(times(text, &named("systor")).unwrap_err().starts_with("t:2: Offset: a request of 1B"));
     let skip = TraceOptions { on_error: OnError::Skip, ..named("systor") };
     assert_eq!(times(text, &skip).unwrap(), [0, 1_000_000_000]);
-    assert!(remarks(text, &skip).contains("1 records were skipped, the first: t:2: Offset"));
+    assert!(remarks(text, &skip).contains("1 record skipped, the first: t:2: Offset"));
 }
 
 #[test]
@@ -80,7 +106,7 @@ fn a_step_of_the_clock_is_left_out_where_the_user_says_so() {
     let text = "fio version 3 iolog\n5 d read 0 1\n7 d read 1 1\n5000007 d read 2 1\n5000008 d read 3 1\n";
     let options = TraceOptions { clock_jump: Some(Duration { ns: 1_000_000_000 }), ..named("fio") };
     assert_eq!(times(text, &options).unwrap(), [5000, 7000, 7000, 8000]);
-    assert!(remarks(text, &options).contains("1 pauses, 5s in all, were removed"));
+    assert!(remarks(text, &options).contains("1 pause removed, 5s in all"));
     let back = text.to_owned() + "5000000 d read 0 1\n";
     assert!(times(&back, &options).unwrap_err().contains("backwards by 8us"));
     let there_and_back = "fio version 3 iolog\n0 d read 0 1\n5000000 d read 1 1\n1 d read 2 1\n";

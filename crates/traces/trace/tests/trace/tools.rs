@@ -110,8 +110,8 @@ proptest! {
         let times = requests.iter().filter(|request| request.arrival.ns % 1000 > 0).count();
         let hints = requests.iter().filter(|request| request.placement.is_some()).count();
         let remarks = [
-            format!("{times} times were cut to whole microseconds, as the format has no finer ones"),
-            format!("{hints} placement hints were left out, as the format has none"),
+            format!("{times} time{} cut to whole microseconds, as the format has no finer ones", if times == 1 { "" } else { "s" }),
+            format!("{hints} placement hint{} left out, as the format has none", if hints == 1 { "" } else { "s" }),
         ];
         prop_assert_eq!(written.remarks, remarks.into_iter().filter(|remark| !remark.starts_with("0 ")).collect::<Vec<_>>());
         prop_assert_eq!(read(&path), expected);
@@ -260,9 +260,19 @@ fn a_merge_moves_each_trace_to_its_place() {
     let requests = drain(&mut merge(&[0, 4096]).unwrap()).unwrap();
     let seen: Vec<_> = requests.iter().map(|r| (r.arrival.ns, r.offset, r.length)).collect();
     assert_eq!(seen, [(1000, 0, 1), (1000, 4096, 2), (3000, 4105, 1), (5000, 0, 0)]);
-    assert!(refused(merge(&[1])).contains("1 offsets given for 2 traces"));
+    assert!(refused(merge(&[1])).contains("offsets: 1 given for 2 traces"));
     let beyond = refused(drain(&mut merge(&[0, 1 << 63]).unwrap()));
     assert!(beyond.contains("b.log: a request at byte 0 moved by"), "{beyond}");
+}
+
+#[test]
+fn the_first_requests_are_those_before_a_bad_line() {
+    let path =
+        file("head", "bad.log", "fio version 3 iolog\n1 d read 0 1\n2 d read 9 1\nbad\n3 d read 0 1\n");
+    let first =
+        |count| head(&mut open(std::slice::from_ref(&path), &TraceOptions::default()).unwrap(), count);
+    assert_eq!(first(2).unwrap().len(), 2);
+    assert!(refused(first(3)).contains("bad.log:4"), "the third is behind it");
 }
 
 #[test]
@@ -271,11 +281,11 @@ fn steps_that_mean_nothing_are_refused() {
     let slice = |slice| Steps { slice, ..Steps::default() };
     let backwards =
         Slice { time_from: Duration { ns: 5 }, time_to: Some(Duration { ns: 5 }), ..Slice::default() };
-    assert_eq!(error(slice(backwards)), "slice: it ends at 5ns and begins at 5ns");
-    assert!(error(slice(Slice { count: Some(0), ..Slice::default() })).contains("a count of 0"));
+    assert_eq!(error(slice(backwards)), "slice.time_to: 5ns is not above 5ns");
+    assert!(error(slice(Slice { count: Some(0), ..Slice::default() })).contains("slice.count: 0 was given"));
     assert!(
         error(slice(Slice { address_to: Some(Bytes::ZERO), ..Slice::default() }))
-            .contains("addresses end at 0B")
+            .contains("slice.address_to: 0B is not above 0B")
     );
     let remap = |remap| Steps { remap: Some(remap), ..Steps::default() };
     let (size, modulo) = (Some(Bytes { count: 5000 }), RemapTo::Modulo);
