@@ -177,7 +177,6 @@ def test_an_input_is_never_written_over(here: Path) -> None:
     for command in (
         ("trace", "convert", "own.parquet", "--out", "own.parquet"),
         ("trace", "slice", "own.parquet", "--requests", "1", "--out", "link.parquet"),
-        ("trace", "remap", "link.parquet", "--out", "own.parquet"),
         ("trace", "merge", "source.csv", "own.parquet", "--out", "./own.parquet"),
         ("trace", "like", "own.parquet", "--out", "own.parquet"),
         ("trace", "generate", "own.toml", "--out", "own.parquet"),

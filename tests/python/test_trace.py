@@ -87,17 +87,12 @@ def test_the_head_of_a_trace(small: Path) -> None:
     assert shown[2].split() == ["10000", "read", "4096", "8192"]
 
 
-def test_a_slice_a_merge_and_a_remap(small: Path, tmp_path: Path) -> None:
+def test_a_slice_and_a_merge(small: Path, tmp_path: Path) -> None:
     out = tmp_path / "t.parquet"
     trace.slice(small, out, time_from="20us", count=2)
     assert columns(out)["time_ns"] == [0, 0]
     trace.merge([small, small], out, offsets=["0B", "1GiB"])
     assert columns(out)["offset"] == [4096, 4096 + 2**30, 2**20, 0, 2**20 + 2**30, 0, 0, 2**30]
-    written = trace.remap(small, out, page="8KiB")
-    assert columns(out)["offset"] == [4096, 16384, 0, 0]
-    assert "3 pages are used: the trace fits a device of 24KiB" in written["remarks"]
-    trace.remap(small, out, to="modulo", size="16KiB", options={"on_error": "skip"})
-    assert columns(out)["offset"] == [4096, 0, 0, 0]
 
 
 def test_traces_come_from_standard_input(tmp_path: Path) -> None:
@@ -137,7 +132,6 @@ def test_options_say_how_to_read(tmp_path: Path) -> None:
         (("slice", "{small}", "-o", "{folder}/t.parquet", "--time", "10.."), "--time FROM..UNTIL: "),
         (("slice", "{small}", "-o", "{folder}/t.parquet", "-n", "10..5"), "--requests: '10..5' was given; N from 1"),
         (("merge", "{small}", "-o", "{folder}/t.parquet", "--offset", "0"), '--offset: "0" is not a size'),
-        (("remap", "{small}", "-o", "{folder}/t.parquet", "--size", "x"), '--size: "x" is not a size'),
         (("info", "{small}", "--page", "x"), '--page: "x" is not a size'),
         (
             ("slice", "{small}", "-o", "{folder}/t.parquet", "--time", "9s..8s"),

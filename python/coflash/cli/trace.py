@@ -40,7 +40,7 @@ _NOT_SHOWN = frozenset({"course", "write_growth", "reuse", "popularity", "sampli
 _KEYS = {
     r"slice\.(time|address)_(from|to)": r"--\1 FROM..UNTIL",
     r"slice\.(skip|count)": "--requests FROM..UNTIL",
-    r"(slice\.|remap\.)?(page|policies|sample|size|space)": r"--\2",
+    r"(page|policies|sample|space)": r"--\1",
     r"offsets(\.\d+)?": "--offset",
     r"sizes\.\d+": "--cache-sizes",
 }
@@ -216,17 +216,6 @@ def merge(trace: list[str], out: str, offset: list[str] | None = None, read: lis
         offset: `--offset SIZE` Move a trace up by this size; once for each trace, in order.
     """
     write_shown(lambda report: traces.merge(trace, out, offset, options=trace_options(read), progress=report))
-
-
-@app.command()
-def remap(trace: list[str], out: str, size: str | None = None, read: list[str] | None = None) -> None:
-    """Write a trace with its addresses moved, so that it fits a smaller device.
-
-    Options:
-        size: `--size SIZE` Take pages modulo this space, in place of numbering them in the order of their first use.
-    """
-    place: Literal["dense", "modulo"] = "modulo" if size else "dense"
-    write_shown(lambda report: traces.remap(trace, out, place, size=size, options=trace_options(read), progress=report))
 
 
 @contextmanager

@@ -285,31 +285,6 @@ def merge(
     return _rewrite(files, out, {"offsets": places}, format, options, progress)
 
 
-def remap(
-    trace: Paths,
-    out: Path,
-    to: Literal["dense", "modulo"] = "dense",
-    page: str = "4KiB",
-    size: str | None = None,
-    format: str | None = None,
-    options: Options = NO_OPTIONS,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Write a trace with its addresses remapped, page by page; see [`convert`][coflash.trace.convert] for the rest.
-
-    Args:
-        trace: Its file, or its files in order.
-        out: The file to write.
-        to: `dense` numbers pages in the order of their first read or write, `modulo` takes them modulo `size`.
-        page: The size of a page, the unit of remapping.
-        size: The size of the address space for `modulo`.
-        format: As for `convert`.
-        options: How to read the trace.
-        progress: Called as for [`run`][coflash.run].
-    """
-    return _rewrite(trace, out, {"remap.to": to, "remap.page": page, "remap.size": size}, format, options, progress)
-
-
 def generate(
     workload: str | os.PathLike[str] | Scenario,
     out: Path,

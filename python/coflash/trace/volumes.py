@@ -78,7 +78,7 @@ def touched_pages(volume: Volume, options: Options, page: str) -> int:
 def _touched(file: str, here: str, options: Options, page: str) -> tuple[TraceInfo, int]:
     found = info(here, options, page=page, sample=64, trims=True)
     if found.footprint_pages is None:
-        msg = f"{file}: its addresses are too far apart to count its pages; `coflash trace remap` brings them together"
+        msg = f"{file}: its addresses are too far apart to count its pages; `coflash trace slice --address FROM..UNTIL` takes a part"
         raise CoflashError(msg)
     return found, found.footprint_pages
 

@@ -23,7 +23,7 @@
 //! | statistics: sizes, popularity, reuse, footprint | `info/` |
 //! | a synthetic workload fitted to a trace | `like/` |
 //! | tables as streams of Arrow; files of tables | `table.rs`; `table_files.rs`, `formats/table_file.rs` |
-//! | slice, merge, remap, convert | `tools/` |
+//! | slice, merge, convert | `tools/` |
 
 pub mod accesses;
 mod binary;

@@ -1,11 +1,10 @@
-//! Tools for traces: slice, merge, remap, and write the result, in one pass and in bounded memory.
+//! Tools for traces: slice, merge, and write the result, in one pass and in bounded memory.
 //!
 //! A tool is a [`Source`] that reads from another source; [`write()`] writes the requests of the last one. All commands
 //! that write a trace are [`write()`] with different [`Steps`].
 
 mod fio_writer;
 pub mod head;
-pub mod remap;
 pub mod slice;
 pub mod split;
 mod table_writer;
@@ -19,7 +18,6 @@ use coflash_workload::recorded::{Arrangement, TraceOptions};
 use coflash_workload::{Source, refuse};
 use serde::{Deserialize, Serialize};
 
-pub use remap::Remap;
 pub use slice::Slice;
 pub use split::Volume;
 pub use write::{Written, write};
@@ -32,8 +30,6 @@ pub struct Steps {
     pub offsets: Vec<Bytes>,
     /// The part to keep.
     pub slice: Slice,
-    /// The remap; `None` leaves addresses unchanged.
-    pub remap: Option<Remap>,
 }
 
 impl Steps {
@@ -47,9 +43,6 @@ impl Steps {
         let mut source: Box<dyn Source> = Box::new(all);
         if self.slice != Slice::default() {
             source = Box::new(slice::Sliced::new(source, &self.slice));
-        }
-        if let Some(remap) = &self.remap {
-            source = Box::new(remap::Remapped::new(source, remap)?);
         }
         Ok(source)
     }

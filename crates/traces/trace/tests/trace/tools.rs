@@ -1,15 +1,13 @@
-//! The tools: slice, remap, merge, and round trips of written traces.
+//! The tools: slice, merge, and round trips of written traces.
 
 use crate::common::table_files::provide_plain;
 use crate::common::{drain, file};
 use coflash_base::{Bytes, Duration, PlacementId, Time};
 use coflash_trace::TraceOptions;
 use coflash_trace::open;
-use coflash_trace::tools::remap::RemapTo;
-use coflash_trace::tools::{Remap, Slice, Steps, head::head, write};
+use coflash_trace::tools::{Slice, Steps, head::head, write};
 use coflash_workload::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -221,34 +219,6 @@ fn a_slice_is_cut_by_time_then_address_then_count() {
 }
 
 #[test]
-fn a_remap_moves_pages() {
-    let remap = |to, size: Option<u64>, text: &str| {
-        let size = size.map(|count| Bytes { count });
-        let remap = Some(Remap { to, size, ..Remap::default() });
-        after("remap", text, &Steps { remap, ..Steps::default() }).unwrap()
-    };
-    let text = "0 d trim 0 9223372036854775808\n1 d write 81920 100\n2 d read 8191 2\n3 d write 8192 4096\n4 d sync 0 0\n\
-                5 d read 4096 12288\n6 d read 77824 8192\n7 d trim 0 9223372036854775808\n";
-    let dense = remap(RemapTo::Dense, None, text);
-    let expected = [
-        (1, 0, 100),
-        (2, 8191, 2),
-        (3, 8192, 4096),
-        (4, 0, 0),
-        (5, 4096, 12_288),
-        (6, 16_384, 4096),
-        (6, 0, 4096),
-        // The pages in use, in the order of their old addresses.
-        (7, 4096, 12_288),
-        (7, 16_384, 4096),
-        (7, 0, 4096),
-    ];
-    assert_eq!(dense, expected);
-    let modulo = remap(RemapTo::Modulo, Some(8192), "0 d read 4000 10000\n1 d sync 0 0\n2 d trim 8192 1\n");
-    assert_eq!(modulo, [(0, 4000, 4192), (0, 0, 5808), (1, 0, 0), (2, 0, 1)]);
-}
-
-#[test]
 fn a_merge_moves_each_trace_to_its_place() {
     let path = |name, text: &str| file("merge", name, format!("fio version 3 iolog\n{text}"));
     let paths =
@@ -287,43 +257,4 @@ fn steps_that_mean_nothing_are_refused() {
         error(slice(Slice { address_to: Some(Bytes::ZERO), ..Slice::default() }))
             .contains("slice.address_to: 0B is not above 0B")
     );
-    let remap = |remap| Steps { remap: Some(remap), ..Steps::default() };
-    let (size, modulo) = (Some(Bytes { count: 5000 }), RemapTo::Modulo);
-    assert!(error(remap(Remap { to: modulo, ..Remap::default() })).contains("modulo needs a size"));
-    assert!(
-        error(remap(Remap { to: modulo, size, ..Remap::default() }))
-            .contains("a multiple of the page (4KiB)")
-    );
-    assert!(error(remap(Remap { size, ..Remap::default() })).contains("goes with modulo only"));
-    assert!(error(remap(Remap { page: Bytes { count: 3 }, ..Remap::default() })).contains("power of two"));
-}
-
-proptest! {
-    #[test]
-    fn a_dense_remap_is_that_of_a_plain_map(requests in proptest::collection::vec((0..3_usize, 0..3000_u64, 1..2500_u64), 1..60), step in 1..9_usize) {
-        const PAGE: u64 = 64;
-        let requests: Vec<_> = requests.into_iter().map(|(op, offset, length)| Request {
-            arrival: Time::ZERO, offset, length, op: [Op::Read, Op::Write, Op::Trim][op], placement: None,
-        }).collect();
-        // Byte by byte, in the most naive way.
-        let (mut map, mut expected) = (BTreeMap::new(), Vec::new());
-        for request in &requests {
-            for byte in request.offset..request.offset + request.length {
-                let fresh = map.len() as u64;
-                let place = match request.op {
-                    Op::Trim => map.get(&(byte / PAGE)).copied(),
-                    _ => Some(*map.entry(byte / PAGE).or_insert(fresh)),
-                };
-                expected.extend(place.map(|page| (request.op, page * PAGE + byte % PAGE)));
-            }
-        }
-        provide_plain();
-        let path = format!("{}/dense.parquet", env!("CARGO_TARGET_TMPDIR"));
-        write(&mut Fixed { requests, next: 0, step }, &path, None).unwrap();
-        let remap = Remap { page: Bytes { count: PAGE }, ..Remap::default() };
-        let mut source = Steps { remap: Some(remap), ..Steps::default() }.open(&[path], &TraceOptions::default()).unwrap();
-        let bytes = |r: &Request| { let op = r.op; (r.offset..r.offset + r.length).map(move |byte| (op, byte)).collect::<Vec<_>>() };
-        let got: Vec<_> = drain(&mut source).unwrap().iter().flat_map(bytes).collect();
-        prop_assert_eq!(got, expected);
-    }
 }
