@@ -82,7 +82,7 @@ def test_an_answer_on_the_edge_says_so_first_and_names_a_device_whose_whole_inte
     assert found.is_met and not found.is_sure and not found.document()["sure"]
     first = found.sentences[0]
     assert re.match(
-        r"No cache, 20% spare space, cooperation=none \(\$\S+\) is on the edge: the cheapest of .* whose means meet ",
+        r"No cache, 20% spare space \(\$\S+\) is on the edge: the cheapest of .* whose means meet ",
         first,
     )
     assert " that meets waf" not in first and "; none of those" not in first

@@ -103,7 +103,8 @@ class Sized:
         with_parameters = {key for key, value in others if value.startswith("{")}
         names = [name for key, name in of_cache.items() if key not in with_parameters and cache != "0B"]
         under = [values["hybrid"]["scheme"]["name"]] if self.is_tier else names
-        more = "".join(f", {key}={value}" for key, value in others if value not in under)
+        no_cache = () if self.is_tier or cache != "0B" else (SCHEME, SCHEME.partition(".")[0])
+        more = "".join(f", {key}={value}" for key, value in others if value not in under and key not in no_cache)
         name = "flash cache" if self.is_tier else "cache"
         name += f" ({', '.join(under)})" if under else ""
         return f"{cache_text(cache)} {name}, {spare} spare space{more}"
