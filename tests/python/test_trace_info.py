@@ -226,7 +226,7 @@ def test_many_traces_have_a_row_each_and_those_that_are_known_are_not_read_again
     assert "the file is empty" in found["error"].tolist()[0]
     assert found["error"].tolist()[1] is None
     frame = pl.read_parquet(table)
-    assert frame.filter(pl.col("error").is_not_null())["file"].to_list() == [str(folder / "empty.csv")]
+    assert frame.filter(pl.col("error").is_not_null())["file"].to_list() == ["traces/empty.csv"]
     assert frame["remarks"].to_list() == frame["same_as"].to_list() == [None, None], "nothing is null in each row"
     assert {frame.schema[name] for name in ("requests", "bytes", "address_end", "write.requests")} == {pl.Int64}
     assert {frame.schema[name] for name in ("error", "remarks", "same_as")} == {pl.String}
@@ -272,7 +272,7 @@ def test_a_stopped_survey_keeps_its_rows_and_those_it_had(tmp_path: Path, monkey
     assert kept == ["a.parquet", "c.parquet"]
 
 
-def test_a_survey_of_a_folder_has_its_traces_and_no_more(tmp_path: Path) -> None:
+def test_a_survey_of_a_folder_has_its_traces_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, table = tmp_path / "traces", tmp_path / "traces.parquet"
     for name in ("a.csv", "b.csv", "deep/c.csv", ".hidden.csv", ".git/d.csv", "README.txt"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -282,7 +282,10 @@ def test_a_survey_of_a_folder_has_its_traces_and_no_more(tmp_path: Path) -> None
     assert [Path(file).name for file in rows] == ["other.csv", "a.csv", "b.csv", "c.csv"]
     (folder / "deep" / "c.csv").unlink()
     rows = survey_module.survey(f"{folder}/", table)["file"]
-    assert [Path(file).name for file in rows] == ["other.csv", "a.csv", "b.csv"], "what is gone has no row"
+    assert rows.tolist() == ["other.csv", "traces/a.csv", "traces/b.csv"], "what is gone has no row"
+    monkeypatch.chdir(folder)
+    again = survey_module.survey(["../other.csv", "."], "../traces.parquet")["file"]
+    assert again.tolist() == rows.tolist(), "from there"
 
 
 def test_what_is_behind_the_plus_minus_is_an_interval_and_not_a_standard_error() -> None:
@@ -318,7 +321,7 @@ def test_a_survey_keeps_the_rows_of_files_that_are_not_named(tmp_path: Path) -> 
     assert CliRunner().invoke(app, ["trace", "survey", str(table), str(bad)]).exit_code == 1
     ran = CliRunner().invoke(app, ["trace", "survey", str(table), str(good)])
     assert (ran.exit_code, ran.stdout) == (0, f"{table}: 2 files, 1 of them cannot be read\n"), ran.output
-    assert Table.read_parquet(table)["file"].tolist() == [str(bad), str(good)]
+    assert Table.read_parquet(table)["file"].tolist() == ["bad.csv", "good.csv"]
 
 
 def test_the_tools_of_traces_are_listed_without_what_they_use() -> None:
@@ -342,7 +345,7 @@ def test_a_survey_reads_as_it_is_told_and_says_what_was_assumed_and_what_comes_t
     assert refused.returncode == 2 and 'did you mean "format"?' in refused.stderr, "no error of each file"
     for _ in range(2):  # a second time its rows are kept
         found = survey_module.survey(folder, table, {"columns": "auto"})
-        assert found["same_as"].tolist() == [None, str(folder / "a.csv"), None]
+        assert found["same_as"].tolist() == [None, "traces/a.csv", None]
         assert all("times in us (assumed)" in one for one in found["remarks"])
         assert all("addresses in bytes, sizes in bytes (assumed)" in one for one in found["remarks"])
         assert found["formats"].tolist() == trace.info(folder / "a.csv", {"columns": "auto"}).formats * 3

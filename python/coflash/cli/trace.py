@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import typer
 
@@ -26,7 +26,7 @@ from coflash.quantity import Unit, change, counted, show, show_change
 from coflash.runs.progress import shown
 from coflash.scenario import flat
 from coflash.text_table import TextTable
-from coflash.trace.survey import files_in
+from coflash.trace.survey import files_in, name_in, whole
 from coflash.trace.survey import survey as surveyed
 from coflash.trace.trace_info import MissRatioCurves
 
@@ -106,8 +106,8 @@ def survey(table: Path, trace: list[str], read: list[str] | None = None) -> None
     failed = [file for file, error in zip(rows_of["file"], rows_of["error"], strict=True) if error]
     bad = f", {len(failed):,} of them cannot be read" if failed else ""
     say(f"{table}: {counted(len(rows_of), 'file')}{bad}{again}")
-    given = {file for place in trace for file in files_in(place)}
-    if unread := [file for file in failed if file in given]:
+    given = {name_in(whole(table).parent, file): file for place in trace for file in files_in(place)}
+    if unread := [given[name] for name in failed if name in given]:
         told = f"error: {counted(len(unread), 'file')} given here cannot be read, see the column error of {table}:"
         problem = "\n  ".join([told, *unread])
         errors().print(problem, style="red", soft_wrap=True)

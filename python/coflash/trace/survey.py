@@ -39,12 +39,12 @@ def survey(
 ) -> Table:
     """Describe each file of many, side by side, and write a row for each.
 
-    The columns are `file`, `bytes`, `modified_ns`, `read` (the options, as JSON), `error` (why it cannot be read),
-    `formats`, `remarks` (what was assumed, such as units), the numbers of [`info`][coflash.trace.info] by their paths,
-    and `same_as`: the first file whose numbers are all the same, so that no trace is counted twice. What a file does
-    not have is null: `pl.col("error").is_not_null()` are those that cannot be read. Rows that the table has of files
-    that are the same are kept, so that an interrupted survey goes on, and so are rows of files that are not named; not
-    those of files that are gone from a folder that is named.
+    The columns are `file` (its path from the folder of the table, if it is below that), `bytes`, `modified_ns`, `read`
+    (the options, as JSON), `error` (why it cannot be read), `formats`, `remarks` (what was assumed, such as units), the
+    numbers of [`info`][coflash.trace.info] by their paths, and `same_as`: the first file whose numbers are all the
+    same, so that no trace is counted twice. What a file does not have is null: `pl.col("error").is_not_null()` are those
+    that cannot be read. Rows that the table has of files that are the same are kept, so that an interrupted survey goes
+    on, and so are rows of files that are not named; not those of files that are gone from a folder that is named.
 
     Args:
         traces: Files, and folders, which stand for all their files but hidden ones and those named README.
@@ -67,11 +67,15 @@ def survey(
         raise CoflashError("survey: no file was given; files and folders that have some are allowed")
     Scenario.from_dict({}).set([(f"workload.trace_options.{key}", one) for key, one in settings_of(options).items()])
     how = {"page": page, "sample": sample}
-    old, folders = rows_of(table) if table.is_file() else (), set(map(Path, given))
-    known = {row["file"]: row for row in old if row["file"] in files or folders.isdisjoint(Path(row["file"]).parents)}
+    old, home = rows_of(table) if table.is_file() else (), whole(table).parent
+    names, folders = {name_in(home, each): each for each in files}, {whole(each) for each in given}
+    known = {name: row for row in old if (name := row["file"]) in names or folders.isdisjoint((home / name).parents)}
     ended = Event()
     with ThreadPoolExecutor(workers) as pool:
-        rows = {file: pool.submit(_row, known.get(file, {}), options, how, file, ended) for file in files}
+        rows = {
+            name: pool.submit(_row, known.get(name, {}), options, how, (name, place), ended)
+            for name, place in names.items()
+        }
         try:
             for number, row in enumerate(rows.values(), 1):
                 row.result()
@@ -82,6 +86,19 @@ def survey(
             pool.shutdown(cancel_futures=True)
             found = _write(table, rows, known)
     return found
+
+
+def name_in(home: Path, file: str) -> str:
+    """Return the name of a file in a table of a folder: the same, from wherever the command runs."""
+    if remote.is_url(file):
+        return file
+    path = whole(file)
+    return str(path.relative_to(home) if path.is_relative_to(home) else path)
+
+
+def whole(file: str | os.PathLike[str]) -> Path:
+    """Return the path of a file from the root, without `..`."""
+    return Path(os.path.abspath(file))  # noqa: PTH100 - Path.absolute keeps ..
 
 
 def _write(table: Path, rows: Mapping[str, Future[_Row]], known: Mapping[str, _Row]) -> Table:
@@ -113,9 +130,10 @@ def files_in(place: str) -> Sequence[str]:
     return sorted(str(each) for each in inside if all(part[0] != "." for part in each.relative_to(folder).parts))
 
 
-def _row(old: _Row, options: Options, how: Mapping[str, Any], file: str, ended: Event) -> _Row:
+def _row(old: _Row, options: Options, how: Mapping[str, Any], named: tuple[str, str], ended: Event) -> _Row:
+    name, file = named
     about: _Row = {
-        "file": file,
+        "file": name,
         "bytes": None,
         "modified_ns": None,
         "read": json.dumps({**options, **how}, sort_keys=True, default=str),

@@ -78,8 +78,8 @@ def touched_pages(volume: Volume, options: Options, page: str) -> int:
 def _touched(file: str, here: str, options: Options, page: str) -> tuple[TraceInfo, int]:
     found = info(here, options, page=page, sample=64, trims=True)
     if found.footprint_pages is None:
-        msg = f"{file}: its addresses are too far apart to count its pages; `coflash trace slice --address FROM..UNTIL` takes a part"
-        raise CoflashError(msg)
+        msg = f"{file}: its addresses are too far apart to count its pages"
+        raise CoflashError(f"{msg}; `coflash trace slice --address FROM..UNTIL` takes a part")
     return found, found.footprint_pages
 
 

@@ -114,8 +114,8 @@ pub(crate) struct Reader<R> {
     cut: Option<String>,
     /// Whether the file has had a request, or may be empty.
     may_end: bool,
-    /// Whether a user says which column is what, and may be wrong.
-    has_columns: bool,
+    /// What a user says which column is, and may be wrong.
+    columns: Option<String>,
     /// Whether its first batch was read.
     has_begun: bool,
     /// What is odd in the mean of its sizes.
@@ -164,10 +164,19 @@ impl<R: Records> Reader<R> {
             first_skipped: None,
             cut: None,
             may_end: in_sequence.is_none(),
-            has_columns: options.columns.is_some(),
+            columns: options.columns.clone(),
             has_begun: false,
             odd: None,
         }
+    }
+
+    /// How columns are read, with address and size in each other's place.
+    fn exchanged(&self) -> String {
+        let of_remark =
+            |remark: String| Some(remark.strip_prefix("read with columns=")?.split(": ").next()?.to_owned());
+        let read = self.records.remarks().into_iter().find_map(of_remark).or_else(|| self.columns.clone());
+        let read = read.unwrap_or_else(|| "time:ns,op,offset:bytes,size:bytes".to_owned());
+        read.replace("offset:", "\0").replace("size:", "offset:").replace('\0', "size:")
     }
 
     /// Read the next record in the order of time.
@@ -324,8 +333,8 @@ impl<R: Records> RequestReader for Reader<R> {
             }
         }
         let is_first = !std::mem::replace(&mut self.has_begun, true);
-        let swapped = is_first.then(|| swapped(batch, devices, &self.fields)).flatten();
-        let mean_mib = if is_first || self.has_columns { mean_bytes(batch) >> 20 } else { 0 };
+        let swapped = is_first.then(|| swapped(batch, devices, &self.fields, || self.exchanged())).flatten();
+        let mean_mib = if is_first || self.columns.is_some() { mean_bytes(batch) >> 20 } else { 0 };
         let FieldNames { offset, length, .. } = self.fields;
         // No trace here has a larger mean.
         let odd = (mean_mib > 64).then(|| {
@@ -333,7 +342,7 @@ impl<R: Records> RequestReader for Reader<R> {
                 "requests have {mean_mib} MiB on average: {offset} and {length} may be in each other's place"
             )
         });
-        if let Some(problem) = swapped.or(odd.clone().filter(|_| self.has_columns)) {
+        if let Some(problem) = swapped.or(odd.clone().filter(|_| self.columns.is_some())) {
             batch.clear();
             return Err(WorkloadError::trace(&self.file, problem));
         }
@@ -380,6 +389,7 @@ fn swapped(
     requests: &[Request],
     devices: &Devices,
     &FieldNames { offset, length, .. }: &FieldNames,
+    exchanged: impl FnOnce() -> String,
 ) -> Option<String> {
     let ranged = requests.iter().filter(|request| matches!(request.op, Op::Read | Op::Write));
     let offsets: BTreeSet<_> = ranged.clone().map(|request| devices.offset(request.offset)).collect();
@@ -391,10 +401,10 @@ fn swapped(
     is_swapped.then(|| {
         format!(
             "{offset} has {} values and {length} has {}, up to {most}: they are in each other's place; the option columns= says which \
-             is which, with the units of the file, as in columns=time:ns,op,size:bytes,offset:bytes; beside it header_lines=1 \
-             passes over names that say otherwise",
+             is which, with the units of the file, as in columns={}; beside it header_lines=1 passes over names that say otherwise",
             offsets.len(),
-            lengths.len()
+            lengths.len(),
+            exchanged()
         )
     })
 }

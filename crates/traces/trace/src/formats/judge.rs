@@ -103,7 +103,7 @@ impl Cells<'_> {
     /// Whether no name gives it a role, or one that its values deny.
     fn is_free(&self) -> bool {
         let told = self.named_role();
-        told.is_empty() || told == "op" && (!self.values.are_operations() || self.values.rise())
+        told.is_empty() || told == "op" && (!self.values.are_operations() || self.values.count_up())
     }
 
     fn is_of_times(&self) -> bool {
@@ -245,7 +245,7 @@ impl<'a> Judge<'a> {
             let Cells { name, values, .. } = &self.columns[at];
             let fits = match role {
                 "time" | "end" => values.are_times(),
-                "op" => values.are_operations() && !values.rise(),
+                "op" => values.are_operations() && !values.count_up(),
                 "device" => values.0.iter().all(|cell| !cell.is_empty()),
                 _ => values.are_numbers(),
             };
@@ -273,7 +273,7 @@ impl<'a> Judge<'a> {
     fn operation(&mut self) -> Option<usize> {
         let values = |at: usize| &self.columns[at].values;
         let named = self.named("op");
-        let fits = named.filter(|&at| values(at).are_operations() && !values(at).rise());
+        let fits = named.filter(|&at| values(at).are_operations() && !values(at).count_up());
         let found = fits.or_else(|| self.free().find(|&at| values(at).are_words_of_operations()));
         let is_switch =
             |&at: &usize| values(at).are_operations() && values(at).different() == 2 && values(at).has_zero();
@@ -285,7 +285,7 @@ impl<'a> Judge<'a> {
             self.assume("0 is a read and 1 a write, else op:1=read/0=write", false);
         }
         // Else a name tells it, and a value that is no operation is reported with its line.
-        let at = found.or(switch).or(named.filter(|&at| !self.columns[at].values.rise()))?;
+        let at = found.or(switch).or(named.filter(|&at| !self.columns[at].values.count_up()))?;
         let column = &mut self.columns[at];
         column.role = column.name.role.filter(|role| role.starts_with("op")).unwrap_or("op").to_owned();
         Some(at)

@@ -73,6 +73,11 @@ impl Values<'_> {
         self.are_moments() || self.are_numbers() && self.different() > 1 && falls * 8 <= numbers.len()
     }
 
+    /// Whether they rise as the numbers of rows do: a column of few different values has few falls, too.
+    pub(super) fn count_up(&self) -> bool {
+        self.rise() && 2 * self.different() > self.0.len()
+    }
+
     pub(super) fn are_multiples(&self, of: f64) -> bool {
         self.numbers().all(|number| number.is_some_and(|number| number % of == 0.0))
     }

@@ -162,7 +162,13 @@ fn a_size_in_the_place_of_an_offset_is_refused_by_the_header_or_by_its_mean() {
             "{said}"
         );
         assert!(said.contains("the option columns= says which is which"), "{said}");
+        assert!(said.contains("as in columns=time:us,op,offset:bytes,size:bytes; beside it"), "{said}");
     }
+    // Names tell the units.
+    let with_names =
+        format!("time_us,op,offset,size\n{}", rows.replace(",W,", ",W,4096,").replace(",4096\n", "\n"));
+    let said = parse(&with_names, &TraceOptions::default()).unwrap_err();
+    assert!(said.contains("as in columns=time:us,op,size:bytes,offset:bytes; beside it"), "{said}");
     let large: String = (0..200_u64).map(|at| format!("{at},W,{},{}\n", at << 29, 400_u64 << 20)).collect();
     let said = parse(&large, &right).unwrap_err();
     assert!(said.contains("400 MiB on average: offset and size may be in each other's place"), "{said}");
@@ -192,4 +198,25 @@ fn a_size_in_the_place_of_an_offset_is_refused_by_the_header_or_by_its_mean() {
     let few: String = (0..5).map(|at| format!("{at},W,0,{}\n", 1_u64 << 30)).collect();
     assert_eq!(parse(&few, &right).map(|requests| requests.len()), Ok(5));
     assert_eq!(parse(&rows.replace('W', "trim"), &swapped).map(|requests| requests.len()), Ok(199));
+}
+
+#[test]
+fn a_column_named_op_is_one_though_nearly_all_requests_are_alike() {
+    let ops = |counts: &[(u8, usize)]| -> String {
+        let every = counts.iter().flat_map(|&(op, count)| std::iter::repeat_n(op, count)).enumerate();
+        every.map(|(at, op)| format!("{},{op},{},4096\n", at * 7, (at * 37 % 50) << 12)).collect()
+    };
+    for counts in [
+        &[(0, 5), (3, 1), (1, 44)][..],
+        &[(1, 30), (3, 1), (1, 10)],
+        &[(0, 5), (1, 45)],
+        &[(0, 50)],
+        &[(1, 50)],
+    ] {
+        let requests =
+            parse(&format!("time_us,op,offset,size\n{}", ops(counts)), &TraceOptions::default()).unwrap();
+        let writes = counts.iter().filter(|&&(op, _)| op == 1).map(|&(_, count)| count).sum::<usize>();
+        assert_eq!(requests.iter().filter(|request| request.3 == Op::Write).count(), writes, "{counts:?}");
+        assert_eq!(requests.len(), counts.iter().map(|&(_, count)| count).sum::<usize>());
+    }
 }
