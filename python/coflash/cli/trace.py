@@ -215,6 +215,8 @@ def merge(trace: list[str], out: str, offset: list[str] | None = None, read: lis
         trace: `FILE...` The traces, a file each.
         offset: `--offset SIZE` Move a trace up by this size; once for each trace, in order.
     """
+    if not offset:
+        notes(["Each trace keeps its addresses, so that several may write the same pages: --offset moves each."])
     write_shown(lambda report: traces.merge(trace, out, offset, options=trace_options(read), progress=report))
 
 

@@ -42,9 +42,10 @@ def survey(
     The columns are `file` (its path from the folder of the table, if it is below that), `bytes`, `modified_ns`, `read`
     (the options, as JSON), `error` (why it cannot be read), `formats`, `remarks` (what was assumed, such as units), the
     numbers of [`info`][coflash.trace.info] by their paths, and `same_as`: the first file whose numbers are all the
-    same, so that no trace is counted twice. What a file does not have is null: `pl.col("error").is_not_null()` are those
-    that cannot be read. Rows that the table has of files that are the same are kept, so that an interrupted survey goes
-    on, and so are rows of files that are not named; not those of files that are gone from a folder that is named.
+    same, so that no trace is counted twice. What a file does not have is null: `pl.col("error").is_not_null()` are
+    those that cannot be read. Rows that the table has of files that are the same are kept, so that an interrupted
+    survey goes on, and so are rows of files that are not named; not those of files that are gone from a folder that is
+    named.
 
     Args:
         traces: Files, and folders, which stand for all their files but hidden ones and those named README.

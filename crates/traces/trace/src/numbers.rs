@@ -59,7 +59,7 @@ pub(crate) fn decimal(given: &[u8], unit: u64, field: &'static str) -> Parsed<u6
     let point = given.iter().position(|&b| b == b'.');
     let (whole, fraction) = point.map_or((given, &b"0"[..]), |point| (&given[..point], &given[point + 1..]));
     if !are_digits(whole) || !are_digits(fraction) {
-        return Err(FieldError::text(field, given, "a decimal number"));
+        return Err(FieldError::text(field, given, "a decimal number from 0"));
     }
     // Eighteen digits of a fraction are far below a nanosecond of any unit.
     let fraction = &fraction[..fraction.len().min(POWERS_OF_TEN.len() - 1)];

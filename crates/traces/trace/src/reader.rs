@@ -237,7 +237,7 @@ impl<R: Records> Reader<R> {
                 }
             }
         }
-        let [by, most] = [late_ns, self.window.sorted_ns_max].map(|ns| Duration { ns });
+        let [by, most] = [late_ns, self.window.sorted_ns_max.max(late_ns)].map(|ns| Duration { ns });
         let problem = format!(
             "time runs backwards by {by}: {time_ns} ns after {latest_ns} ns (sort_window = \"{most}\" or more sorts such \
              records, of which it holds a million, time_slack = \"{most}\" or more moves them to the latest time, \
