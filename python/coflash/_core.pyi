@@ -34,19 +34,19 @@ class Candidates:
     """
 
     @property
-    def blocks(self) -> NDArray[np.uint32]:
+    def blocks(self) -> NDArray[np.int64]:
         """The number of each block in its pool."""
     @property
-    def valid(self) -> NDArray[np.uint32]:
+    def valid(self) -> NDArray[np.int64]:
         """Its valid pages."""
     @property
     def cost(self) -> NDArray[np.float64]:
         """The pages to be copied: the valid ones, with those that another memory holds by their weight."""
     @property
-    def age(self) -> NDArray[np.uint64]:
+    def age(self) -> NDArray[np.int64]:
         """The number of programs of the device since it became full."""
     @property
-    def erases(self) -> NDArray[np.uint32]:
+    def erases(self) -> NDArray[np.int64]:
         """Its erase count."""
     @property
     def now(self) -> int:

@@ -250,13 +250,13 @@ impl Candidates {
 impl Candidates {
     /// The number of each block in its pool.
     #[getter]
-    fn blocks<'py>(this: &Bound<'py, Self>) -> Bound<'py, PyArray1<u32>> {
+    fn blocks<'py>(this: &Bound<'py, Self>) -> Bound<'py, PyArray1<i64>> {
         Self::view(this, |columns| &columns.blocks)
     }
 
     /// The valid pages of each block.
     #[getter]
-    fn valid<'py>(this: &Bound<'py, Self>) -> Bound<'py, PyArray1<u32>> {
+    fn valid<'py>(this: &Bound<'py, Self>) -> Bound<'py, PyArray1<i64>> {
         Self::view(this, |columns| &columns.valid)
     }
 
@@ -268,13 +268,13 @@ impl Candidates {
 
     /// The number of programs of the device since each block became full.
     #[getter]
-    fn age<'py>(this: &Bound<'py, Self>) -> Bound<'py, PyArray1<u64>> {
+    fn age<'py>(this: &Bound<'py, Self>) -> Bound<'py, PyArray1<i64>> {
         Self::view(this, |columns| &columns.age)
     }
 
     /// The erase count of each block.
     #[getter]
-    fn erases<'py>(this: &Bound<'py, Self>) -> Bound<'py, PyArray1<u32>> {
+    fn erases<'py>(this: &Bound<'py, Self>) -> Bound<'py, PyArray1<i64>> {
         Self::view(this, |columns| &columns.erases)
     }
 

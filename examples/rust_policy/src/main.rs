@@ -18,7 +18,7 @@ impl ExternalVictim for CostAgeTimes {
     fn pick(&mut self, candidates: &Arc<Columns>) -> Option<usize> {
         let cost = |&place: &usize| {
             let u = candidates.cost[place] / f64::from(candidates.pages_per_block);
-            let erases = f64::from(candidates.erases[place] + 1);
+            let erases = (candidates.erases[place] + 1) as f64;
             u / (1.0 - u) * erases / (candidates.age[place] + 1) as f64
         };
         (0..candidates.blocks.len()).min_by(|one, other| cost(one).total_cmp(&cost(other)))

@@ -9,19 +9,20 @@ use std::sync::Arc;
 
 /// The candidates of a pool as columns of equal length, in order of their last cost change, the oldest first.
 ///
+/// Numbers have a sign, so that differences of them do in NumPy, too.
 /// A policy may keep the columns of a pick: they do not change.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
     /// The number of the block in its pool.
-    pub blocks: Vec<u32>,
+    pub blocks: Vec<i64>,
     /// Its valid pages.
-    pub valid: Vec<u32>,
+    pub valid: Vec<i64>,
     /// The pages to be copied: the valid ones, with marked pages by their weight.
     pub cost: Vec<f64>,
     /// Its age: programs of the device since it was sealed.
-    pub age: Vec<u64>,
+    pub age: Vec<i64>,
     /// Its erase count.
-    pub erases: Vec<u32>,
+    pub erases: Vec<i64>,
     /// The number of programs of the device so far.
     pub now: u64,
     /// The number of data pages of a block.
@@ -86,7 +87,7 @@ impl OrderRule for ExternalSelector {
         let cost = |place: &usize| columns.cost[*place];
         let cheapest = || (0..columns.blocks.len()).min_by(|a, b| cost(a).total_cmp(&cost(b)));
         let picked = picked.or_else(cheapest).expect("there are candidates");
-        Some(LocalBlock::new(columns.blocks[picked]))
+        order.iter().nth(picked)
     }
 }
 
@@ -101,7 +102,7 @@ fn check(
     let Some(valid) = valid.get(picked) else {
         return Err(format!("{picked} was returned; a place from 0 to {} is allowed", candidates - 1));
     };
-    *vain = if valid == pages_per_block { *vain + 1 } else { 0 };
+    *vain = if *valid == i64::from(*pages_per_block) { *vain + 1 } else { 0 };
     if *vain <= candidates {
         return Ok(picked);
     }
@@ -116,16 +117,15 @@ impl Columns {
         let unit = f64::from(pool.scale.valid);
         let Self { blocks: numbers, valid, cost, age, erases, .. } = self;
         numbers.clear();
-        numbers.extend(blocks.iter().map(LocalBlock::get));
-        let candidates = || numbers.iter().map(|&number| LocalBlock::new(number));
+        numbers.extend(blocks.iter().map(|block| i64::from(block.get())));
         valid.clear();
-        valid.extend(candidates().map(|block| pool.block(block).valid));
+        valid.extend(blocks.iter().map(|block| i64::from(pool.block(block).valid)));
         cost.clear();
-        cost.extend(candidates().map(|block| f64::from(pool.cost(block)) / unit));
+        cost.extend(blocks.iter().map(|block| f64::from(pool.cost(block)) / unit));
         age.clear();
-        age.extend(candidates().map(|block| pool.age(block)));
+        age.extend(blocks.iter().map(|block| pool.age(block).cast_signed()));
         erases.clear();
-        erases.extend(candidates().map(|block| pool.erases(block)));
+        erases.extend(blocks.iter().map(|block| i64::from(pool.erases(block))));
         (self.now, self.pages_per_block) = (pool.now, pool.pages);
     }
 }

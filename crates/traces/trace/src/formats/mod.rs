@@ -208,7 +208,8 @@ pub(crate) fn detect(file: &str, input: &mut BlockReader, options: &TraceOptions
     let unreadable = |error: std::io::Error| WorkloadError::trace(file, error.to_string());
     let sample = input.peek_lines(SAMPLE_BYTES).map_err(unreadable)?;
     let Some(first) = lines_of(sample).next().map(<[u8]>::trim_ascii) else {
-        let empty = if sample.is_empty() { "the file is empty: it has no requests" } else { "it has no requests" };
+        let empty =
+            if sample.is_empty() { "the file is empty: it has no requests" } else { "it has no requests" };
         return Err(WorkloadError::trace(file, empty));
     };
     // `max_by_key` returns the last maximum, but the first format of the list must win.
