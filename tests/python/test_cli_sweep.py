@@ -147,3 +147,11 @@ def test_what_cannot_be_used_is_said_in_a_line_and_exits_2(
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: ")
     assert message in line
+
+
+def test_one_scenario_runs_with_several_seeds_and_no_axis(scenario: str, tmp_path: Path) -> None:
+    done = coflash("sweep", scenario, "--seeds", "3", "--out", str(tmp_path / "out"), "--measure", "waf_host")
+    assert done.returncode == 0, done.stderr
+    assert "±" in done.stdout and "3 runs" in done.stderr + done.stdout
+    refused = coflash("sweep", scenario, "--out", str(tmp_path / "none"))
+    assert refused.returncode == 2 and "or --seeds N for one scenario" in refused.stderr

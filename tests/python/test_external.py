@@ -50,6 +50,22 @@ def test_the_same_policy_gives_the_same_result(key: str, own: Any, built_in: str
     assert metrics(scenario.with_({key: other})) != expected, "the scenario tells policies apart"
 
 
+def test_the_arrays_of_a_pick_have_a_sign() -> None:
+    least: list[Any] = []
+
+    @coflash.policy("gc.victim")
+    class Differences:
+        def pick(self, candidates: coflash.Candidates) -> SupportsIndex:
+            arrays = (candidates.blocks, candidates.valid, candidates.age, candidates.erases)
+            least.extend((array - 1_000_000).min() for array in arrays)
+            oldest = np.where(candidates.cost <= candidates.cost.min(), candidates.age, -1)
+            least.append(oldest.min())
+            return oldest.argmax()
+
+    coflash.run(BUSY.with_({"gc.victim": Differences}))
+    assert least and max(least) < 1_000_000, "nothing wraps around"
+
+
 @coflash.policy("cache.policy")
 class Told(Lru):
     """Is told for which page another leaves, and whenever a page becomes dirty or clean."""

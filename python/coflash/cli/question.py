@@ -27,7 +27,7 @@ _UNSURE = 3
 
 def sweep(
     scenario: str,
-    vary: list[str],
+    vary: list[str] | None = None,
     trace: list[str] | None = None,
     read: list[str] | None = None,
     assignments: list[str] | None = None,
@@ -47,6 +47,8 @@ def sweep(
             then the second, … (list); N random points (20), drawn by a seed (0); or a Latin hypercube of N.
     """
     given = locals()
+    if not vary and seeds < 2:
+        raise CoflashError(say("no axis"))
     given["design"], *numbers = design.split(":")
     if len(numbers) > 2 or not all(number.isdecimal() for number in numbers):
         raise CoflashError(say("no design", design=design))

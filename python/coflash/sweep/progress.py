@@ -28,8 +28,10 @@ class Warming(NamedTuple):
     @property
     def said(self) -> str:
         """The savings in a line; empty if there are none."""
+        if not (self.devices and self.runs):
+            return ""
         devices, runs = counted(self.devices, "device"), counted(self.runs, "more run")
-        return say("warmed", devices=devices, runs=runs, seconds=span(self.seconds_saved)) if self.runs else ""
+        return say("warmed", devices=devices, runs=runs, seconds=span(self.seconds_saved))
 
     def with_run(self, ran: Ran) -> Warming:
         """Return the same with one more run."""
