@@ -300,7 +300,7 @@ def test_an_answer_that_another_round_of_the_trace_changes_is_not_sure_and_the_c
     over = {"cache.size": "4MiB", "ftl.spare.share": "28%", "cooperation": ["none"]}
     asked: dict[str, Any] = {"drive": DRIVE, "over": over, "seeds": 1}
     sure = coflash.size(trace, "waf_host<9", **asked, out=tmp_path / "sure")
-    told = "surely within the goals, and the cheapest that was tried."
+    told = "within the goals for this trace, with all seeds and rounds, and the cheapest that was tried."
     assert sure.headline == f"{sure.answer} ({sized.priced(sure.answer.cost)}): {told}"
     assert all(one.rstrip(".") in sure.sentences[2] for one in sure.how)
     assert not sure.longer and sure.document()["sure"] and sure.sentences[0].startswith("4 MiB cache")

@@ -21,6 +21,7 @@ from coflash.sweep.fleet import By
 if TYPE_CHECKING:
     from coflash.sweep.sized import Sizing
 
+_SEARCHED = frozenset({"cache.size", "ftl.spare.share", "flash.exported"})
 _UNSURE = 3
 """The exit status where a finding is not sure."""
 
@@ -119,7 +120,11 @@ def size(
         seeds: `--seeds N 1..` Seeds of the answer, its neighbours and its reasons.
         devices: `--devices N 1..` About the devices with which a search ends: more may find a cheaper one.
     """
-    _ask(coflash.size, locals(), _explained)
+    given = locals()
+    for text in assignments or ():
+        if (key := text.partition("=")[0].strip()) in _SEARCHED:
+            raise CoflashError(say("searched", key=key, text=text))
+    _ask(coflash.size, given, _explained)
 
 
 def _explained(sizing: Sizing) -> Sequence[str]:

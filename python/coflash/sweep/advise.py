@@ -384,11 +384,14 @@ class _Adviser:
         checks = [replace(self, seeds=max(_SEEDS, self.seeds))]
         if not workload.get("fio"):  # jobs do not repeat
             checks.append(_Adviser(replace(self.question, scenario=self.base.with_(longer)), 1))
+        if has_other := self.base.to_dict()["precondition"]["until_steady"] and measure is WAF_HOST:
+            checks.append(_Adviser(self.question.of_another_history(), 1))
         found = [check._ran({one: one.on(check.base) for one in two}, {}) for check in checks]
         pairs = [(ran[base.answer], ran[best.answer]) for ran in found if len(ran) == len(two)]
         known = [_tried(best.answer, after, before, measure) for before, after in pairs]
         ends = [end for one in (best, *known) for end in (one.saved, *(one.between or ()))]
-        more = say("of rounds", rounds=_LONGER) if len(checks) > 1 else ""
+        more = "" if workload.get("fio") else say("of rounds", rounds=_LONGER)
+        more += say("of history") if has_other else ""
         how = say("checked", how=best.how, seeds=checks[0].seeds, rounds=more)
         p99s, hits = _ends(pairs, _p99_change), _ends(pairs, _hits_change)
         return replace(best, between=(min(ends), max(ends)), how=how, p99s=p99s, hits_ends=hits)

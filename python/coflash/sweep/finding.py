@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+_SAID = 7
+"""The most values that are said."""
+
+
 class Finding(ABC):
     """What the runs of a question tell."""
 
@@ -142,6 +146,11 @@ _UNITS: Mapping[str, Unit] = {unit: unit for unit in get_args(Unit)}
 def say(sentence: str, /, **values: object) -> str:
     """Return a sentence of `sentences.json`, or a part of one, with its values."""
     return _Numbers().format(_sentences()[sentence], **values)
+
+
+def say_ends(values: Sequence[str]) -> str:
+    """Say a few values, or the first and the last of many."""
+    return ", ".join(values) if len(values) <= _SAID else f"{values[0]} … {values[-1]}"
 
 
 def say_limits(scenario: Scenario, of_times: Sequence[str], others: Sequence[str], is_timed: bool = False) -> str:

@@ -13,9 +13,11 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TypeVar
 
 _GRID, _AT_ONCE = 8, 3
 """The steps of the coarse grid; the most pairs that are looked into before others may be better."""
+_Item = TypeVar("_Item")
 Pair = tuple[int, int]
 """The indices of a first and of a second size, each in the order of its sizes."""
 
@@ -129,3 +131,12 @@ class Frontier:
         gaps = (range(low + 1, high) for low, high in pairwise(looked))
         paying = ([*self._paying(gap, self.close)] for gap in gaps) if len(self.known) < self.most else ()
         return [columns[len(columns) // 2] for columns in paying if columns]
+
+
+def first_enough(items: Sequence[_Item], is_enough: Callable[[_Item], bool], probes: int) -> Sequence[_Item]:
+    """Return the first of rising items that is known to be enough after some probes; nothing if none is."""
+    low, high = 0, len(items)
+    for _ in range(probes):
+        if (middle := (low + high) // 2) > low:
+            low, high = (low, middle) if is_enough(items[middle]) else (middle, high)
+    return items[high : high + 1]

@@ -20,7 +20,7 @@ from coflash.scenario import Scenario, flat
 from coflash.sweep.design import Assignment
 from coflash.sweep.memory import flash_bytes
 
-MARGIN = re.compile(r"\s*margin\s*[>=]+\s*(\d[\d.]*)\s*%?\s*")
+MARGIN = re.compile(r"\s*margin\s*[>=]+\s*(\d[\d.]*)\s*%\s*")
 CAPACITY = re.compile(r"\s*capacity\s*[>=]+\s*(.+?)\s*")
 """Goals that are no bounds of a run: what the others are held under, and what the drive exports."""
 _EXAMPLES = {MARGIN: "margin>20%", CAPACITY: "capacity>15.36TB"}

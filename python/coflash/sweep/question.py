@@ -58,6 +58,11 @@ class Question:
         warm = {"precondition.until_steady": True, "precondition.through_caches": True}
         return replace(self, scenario=self.scenario.with_(warm))
 
+    def of_another_history(self) -> Question:
+        """Return the question on devices that uniform random writes wore before, with caches that begin empty."""
+        worn = {"until_steady": False, "through_caches": False, "random_passes": 1}
+        return replace(self, scenario=self.scenario.with_({f"precondition.{key}": one for key, one in worn.items()}))
+
     @contextmanager
     def asked(self, so_far: Callable[[], str]) -> Iterator[None]:
         """Say what is known so far if it is stopped."""

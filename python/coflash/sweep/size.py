@@ -26,8 +26,8 @@ from coflash.sweep import answers
 from coflash.sweep.design import Assignment, Axis, assignments, axes_of
 from coflash.sweep.doubt import Doubt
 from coflash.sweep.engine import On
-from coflash.sweep.finding import say
-from coflash.sweep.frontier import Frontier, Pair
+from coflash.sweep.finding import say, say_ends
+from coflash.sweep.frontier import Frontier, Pair, first_enough
 from coflash.sweep.generated import traced
 from coflash.sweep.goal import CAPACITY, COST, MARGIN, Condition, apart, condition, goals, number
 from coflash.sweep.grown import BLOCKS_MIN, Grown
@@ -58,8 +58,8 @@ _WIDER = (*SPARES, *range(58, 120, 2), *range(120, 305, 5))
 _FINE = 100
 """The pages from which a step of the cache is more than a page: a percent."""
 _WITHOUT = "more spare space with the cache gone"
-_PROBES = 3
-"""The devices more that are tried for one whose whole intervals meet the goals."""
+_PROBES, _DOUBLE = 3, 70
+"""The devices more in a row that are tried for one whose whole intervals meet the goals; the steps to twice a cache."""
 _LATE, _MORE_CHANNELS = 1.02, (1, 2, 4, 8)
 _CLOSE, _CHEAPER, _FEW, DEVICES = 0.02, 0.05, 12, 28
 """The shares of a cost by which a device is looked for, and another scheme; the devices at first, and of a search."""
@@ -271,7 +271,8 @@ class _Sizer:
         doubts = self._doubts(best, later)
         left = self.left if self.left >= _CLOSE else 0.0
         inside = self._inside(best, later, doubts)
-        known = (later, doubts, inside, left, steps, ends, variants, explained, self.prices)
+        other = None if best.is_tier else self._again(self.question.of_another_history(), best, 1)
+        known = (later, doubts, inside, other, left, steps, ends, variants, explained, self.prices)
         channels = counted(self.base.to_dict()["flash"]["channels"], "channel")
         keeps_up = self.base.name == DEVICE and self.base.replay_mode == "open"
         more = say("keep up", spare=self.most_spare) if keeps_up else ""
@@ -286,9 +287,14 @@ class _Sizer:
         """Return a device over one round of the trace and over several, with its seeds; nothing if that fails."""
         rounds = ROUNDS * self.base.to_dict()["workload"].get("repeat", 1)
         longer = replace(self.question, scenario=self.base.with_({"workload.repeat": rounds}))
-        point = longer.point(((self.cache, best.place[0]), *best.place[1]), len(best.runs))
-        (ran,) = longer.ran([point])
-        return () if isinstance(ran, str) else (best, self._sized(point, ran))
+        later = self._again(longer, best, len(best.runs))
+        return (best, later) if later else ()
+
+    def _again(self, question: Question, one: Sized, seeds: int) -> Sized | None:
+        """Run a device as another question has it; None if that fails."""
+        point = question.point(((self.cache, one.place[0]), *one.place[1]), seeds)
+        (ran,) = question.ran([point])
+        return None if isinstance(ran, str) else self._sized(point, ran)
 
     def _doubts(self, one: Sized, later: tuple[Sized, ...]) -> list[Doubt]:
         """Return what the number of each goal may be off by on a device, given it over one round and over several."""
@@ -299,7 +305,7 @@ class _Sizer:
     def _inside(self, best: Sized, later: tuple[Sized, ...], doubts: Sequence[Doubt]) -> tuple[Sized, ...]:
         """Return the cheapest device whose whole intervals meet the goals, of those tried and some more, and its later.
 
-        More are tried by bisection of the spare space beside the answer's cache. Nothing is returned if none does.
+        More are tried by bisection of the spare space, and of the cache up to twice the answer's.
         """
 
         def is_inside(one: Sized, doubts: Sequence[Doubt] = doubts) -> bool:
@@ -310,16 +316,19 @@ class _Sizer:
         if not (best.is_met and best.is_worn) or is_inside(best):
             return (best, *later) if best.is_met and best.is_worn else ()
         cache, (_, *others) = best.place
-        places = [(cache, ((SPARE, spare), *others)) for spare in self.spares]
-        low, high = places.index(best.place), len(places)
-        for _ in range(_PROBES):
-            if (middle := (low + high) // 2) > low:
-                (one,) = self._ran([places[middle]])
-                low, high = (low, middle) if one is not None and is_inside(one) else (middle, high)
+        with_spare = [(cache, ((SPARE, spare), *others)) for spare in self.spares[self.spares.index(best.spare) :]]
+        at = self.sizes.index(cache)
+        with_cache = [(size, best.place[1]) for size in self.sizes[at : at + _DOUBLE]] if cache != "0B" else []
+
+        def can_be_inside(place: tuple[str, Assignment]) -> bool:
+            (one,) = self._ran([place])
+            return one is not None and is_inside(one)
+
+        ends = [one for places in (with_spare, with_cache) for one in first_enough(places, can_be_inside, _PROBES)]
         ranked = sorted(filter(is_inside, self.tried.values()), key=lambda one: one.cost)
         dearer = [one.place for one in ranked if one.cost > best.cost]
         # The cheapest may have a cache that is a page larger, and little more room.
-        for place in dict.fromkeys([*dearer[:1], *(place for place in places[high:][:1] if place in dearer)]):
+        for place in dict.fromkeys([*dearer[:1], *sorted({*dearer} & {*ends}, key=dearer.index)]):
             one, first = self._ran([place], self.seeds)[0], self._ran([place])[0]
             if one is not None and first is not None and is_inside(one):
                 later = self._later(first)  # more rounds with one seed tell enough
@@ -424,11 +433,11 @@ class _Sizer:
         """Say how the device was searched."""
         is_of_exported = self.base.to_dict()["ftl"]["spare"]["definition"] == "over_provisioning"
         of = say("of exported") if is_of_exported else ""
-        yield say("bisected", grid=self.grid, spares=_ends(self.spares[self.refused :]), of=of)
+        yield say("bisected", grid=self.grid, spares=say_ends(self.spares[self.refused :]), of=of)
         yield say("looked below") if self.is_uneven else ""
         yield say("schemes", tried=counted(len(self.others), "other scheme")) if self.others else ""
         if self.refused:
-            yield say("no device", spares=_ends(self.spares[: self.refused]), reason=self.problem)
+            yield say("no device", spares=say_ends(self.spares[: self.refused]), reason=self.problem)
 
     def _under_another(
         self, search: Frontier, others: Sequence[Assignment]
@@ -587,7 +596,3 @@ class _Sizer:
         one = Sized(point, runs, cost, tuple(bounded), tuple(excess), is_worn)
         self.tried.setdefault(one.place, one)
         return one
-
-
-def _ends(values: Sequence[str]) -> str:
-    return ", ".join(values) if len(values) <= _COLUMNS else f"{values[0]} … {values[-1]}"

@@ -130,6 +130,8 @@ class Sizing(Kept):
     """What the number of each goal may be off by."""
     insides: tuple[Sized, ...]
     """The cheapest device whose whole intervals meet the goals, as far as is known; then over one and more rounds."""
+    other: Sized | None
+    """The answer after another history: uniform random writes, and the trace once."""
     left: float
     """The share by which devices that were not tried may be cheaper; 0 if that is next to nothing."""
     steps: Mapping[str, Sized]
@@ -182,7 +184,9 @@ class Sizing(Kept):
         inside = say("inside in short", device=f"{self.inside} ({priced(self.inside.cost)})") if self.inside else ""
         verdict = "unsure" if is_unsure else self._verdict
         left = say("left in short", left=self.left, more=2 * len(self.devices)) if self.left else ""
-        return say(f"in short: {verdict}", device=device, goals=near, inside=inside) + left
+        broken = self._broken(self.other) if self.other and self.answer.is_met else []
+        history = say("history in short", goals=" and ".join(goal.text for goal in broken)) if broken else ""
+        return say(f"in short: {verdict}", device=device, goals=near, inside=inside) + history + left
 
     @property
     def binding(self) -> Condition | None:
@@ -194,7 +198,9 @@ class Sizing(Kept):
     @property
     def runs(self) -> dict[str, tuple[Result, ...]]:
         """The runs that carry the numbers, by their names."""
-        return {"answer": self.answer.runs, **{name: one.runs for name, one in self.steps.items()}, **self.variants}
+        other = {say("row: other"): self.other} if self.other else {}
+        steps = {name: one.runs for name, one in {**other, **self.steps}.items()}
+        return {"answer": self.answer.runs, **steps, **self.variants}
 
     def _ends(self, place: int) -> Sequence[float]:
         """Return the number that a goal bounds over one round of the trace and over several, as far as known."""
@@ -233,7 +239,7 @@ class Sizing(Kept):
         changes = [say("rounds change", goal=goal, ends=ends, unit=goal.measure.unit) for goal, ends in self._drifts]
         unsure = say("unsure answer", rounds=ROUNDS, changes="; ".join(changes), longer=self.longer) if changes else ""
         loop = "open loop" if self.scenario.replay_mode == "open" else "closed loop"
-        history = "history of a tier" if self.answer.is_tier else "history of a trace"
+        history = "history of a tier" if self.other is None else "history of a trace"
         beyond = [note.rstrip(".") for note in self.answer.runs[0].notes if note.startswith(_BEYOND)]
         is_timed = (self.binding or self.goals[0]).measure.unit == "ns"
         limits = say_limits(self.scenario, [say(loop)], [*beyond, say(history), say("seeds")], is_timed)
@@ -273,6 +279,8 @@ class Sizing(Kept):
         labels = [goal.measure.label for goal in self.goals]
         devices = TextTable([*say("devices heads").split("|"), *labels], "llrr", wraps=True)
         devices.add(*self._row(say("row: answer"), self.answer, self.later))
+        if self.other is not None:
+            devices.add(*self._row(say("row: other"), self.other))
         if self.inside not in (None, self.answer):
             devices.add(*self._row(say("row: inside"), self.insides[0], self.insides[1:]))
         for name, one in self.steps.items():
@@ -435,6 +443,7 @@ class Sizing(Kept):
             "sure": self.is_sure,
             "intervals": self._intervals,
             "inside": self.inside and device(self.inside),
+            "other": self.other and device(self.other),
             "binding": self.binding and self.binding.text,
             "how": self.how,
             "devices": {name: device(one) for name, one in {"answer": self.answer, **self.steps}.items()},
