@@ -62,7 +62,7 @@ def test_the_advised_answer_saves_beyond_noise_and_its_shares_add_up(advice: cof
 def test_what_is_advised_is_checked_over_more_seeds_and_rounds(advice: coflash.Advice) -> None:
     base, best = advice.tried[0], advice.best
     assert best in advice.tried and best.between is not None
-    assert best.how.endswith(", 3 seeds and 4 times as many requests")
+    assert best.how.endswith(", 3 seeds and 4 times as many requests, after another history too")
     longer = {"workload.repeat": 4, "workload.requests_max": 4 * base.runs[0].metrics.requests}
     for more in ({"seed": 2}, {"seed": 3}, longer):
         before, after = (coflash.run(one.runs[0].scenario.with_(more)).metrics.waf_host for one in (base, best))

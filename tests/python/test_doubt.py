@@ -90,7 +90,13 @@ def test_an_answer_on_the_edge_says_so_first_and_names_a_device_whose_whole_inte
     assert goals.rows[0][-1] == ("on the edge: its interval reaches over the bound", "worse")
     assert found.inside is not None and found.inside.cost > found.answer.cost
     assert f"; with room: {found.inside!s} ($" in found.headline
-    assert [cell.text for cell in devices.rows[1][:2]] == ["with room", str(found.inside)]
+    _, other, room, *_ = devices.rows
+    assert [cell.text for cell in room[:2]] == ["with room", str(found.inside)]
+    # Uniform writes leave the same behind, whatever came before.
+    assert found.other is not None and [cell.text for cell in other[:2]] == ["after another history", str(found.answer)]
+    assert found.other.bounded[0].mean == pytest.approx(number.mean, rel=0.1)
+    lies = replace(found, other=replace(found.other, excess=(0.5,)))
+    assert f" After another history it breaks {found.goals[0].text}." in lies.headline
     inside, goal = found.inside.bounded[0], found.goals[0]
     assert len(found.inside.runs) == 2 and found.doubts[0].ends(inside)[1] <= goal.bound
     assert found.inside.spare == "24%", "and no dearer one than is needed"

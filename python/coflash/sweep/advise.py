@@ -384,7 +384,7 @@ class _Adviser:
         checks = [replace(self, seeds=max(_SEEDS, self.seeds))]
         if not workload.get("fio"):  # jobs do not repeat
             checks.append(_Adviser(replace(self.question, scenario=self.base.with_(longer)), 1))
-        if has_other := self.base.to_dict()["precondition"]["until_steady"] and measure is WAF_HOST:
+        if has_other := self.base.to_dict()["precondition"].get("until_steady") and measure is WAF_HOST:
             checks.append(_Adviser(self.question.of_another_history(), 1))
         found = [check._ran({one: one.on(check.base) for one in two}, {}) for check in checks]
         pairs = [(ran[base.answer], ran[best.answer]) for ran in found if len(ran) == len(two)]
