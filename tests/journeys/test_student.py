@@ -39,15 +39,13 @@ def test_a_student_compares_cdm_with_a_baseline(tmp_path: Path, monkeypatch: pyt
     # The same by their folders; and why, which the schemes between tell without a rest.
     compared = types("compare runs/none runs/cdm --measure waf_host")
     assert columns(compared, "WAF, by host writes")[1:] == [baseline, ours, change]
-    (command,) = (
-        line for line in stderr("compare runs/none runs/cdm").splitlines() if line.startswith("why: the shares ")
-    )
-    sweep = command.split(": coflash ")[1]
+    said = [line for line in stderr("compare runs/none runs/cdm").splitlines() if line.startswith("why: ")]
+    sweep, then = (line.split(": coflash ")[1] for line in said)
     assert "--vary cooperation=none,cdm-overwrites,cdm-removable,cdm --out results/why-" in sweep
     why = "Why, in exact shares: from none (a cache without cooperation) to cdm WAF, by host writes changes from"
     assert why in types(sweep)
-    again, place = stderr("compare runs/none runs/cdm"), sweep.split(" --out ")[1]
-    assert why in again and f"why: the schemes between ran in {place}" in again
+    place = sweep.split(" --out ")[1]
+    assert then == f"compare {place} --seeds" and why in stderr(then)
     types(f"report {place} --format svg -o why")
     assert Path("why/why.svg").stat().st_size
     assert r"\toprule" in types(f"results list --in {place} --format latex")

@@ -45,10 +45,14 @@ def test_no_file_of_words_has_a_name_twice_of_which_the_last_would_count() -> No
 
 
 def test_a_sentence_shows_numbers_by_their_unit() -> None:
-    said = say("by", least=0.0213, most=0.5), say("broken", by=0.062), say("left", left=0.031)
+    said = (
+        say("by", least=0.0213, most=0.5),
+        say("missed by", errors="+6.2 %"),
+        say("left in short", left=0.031, more=9),
+    )
     plain = [text.replace("\u00a0", " ").replace("\u202f", " ") for text in said]
-    assert plain[:2] == [", by 2.1 % to 50.0 % of the bound", " ✗ +6.2 %"]
-    assert plain[2].endswith("that may be up to 3.1 % cheaper.")
+    assert plain[:2] == [", by 2.1 % to 50.0 % of the bound", "+6.2 % of the drive where it was held out"]
+    assert plain[2].endswith("may be up to 3.1 % cheaper; --devices 9 tries more.")
 
 
 def test_the_answers_of_all_questions_are_findings() -> None:

@@ -399,9 +399,8 @@ def test_compare_begins_with_the_value_named_first_and_tells_why_by_runs_that_it
     for first, second in (("none", "cdm"), ("cdm", "none")):
         rows = compared("both", f"cooperation={first},{second}").splitlines()
         assert next(row.split() for row in rows if "cooperation.name" in row)[1:] == [first, second]
-    proposed = re.search(
-        r" --vary seed=1,2 --out (\S+), then coflash compare (\S+)", compared("both", "cooperation=none,cdm")
-    )
+    told = compared("both", "cooperation=none,cdm")
+    proposed = re.search(r" --vary seed=1,2 --out (\S+)\nwhy: and then: coflash compare (\S+) --seeds", told)
     assert proposed and proposed[1] == proposed[2]
     told = compared("all", "cooperation=none,cdm")
     assert "Why, in exact shares: from none" in told and "coflash sweep" not in told

@@ -33,14 +33,14 @@ def test_other_schemes_are_tried_where_the_drives_own_spare_space_is_too_little_
     with pytest.raises(CoflashError, match="spare"):
         little.check()
     found = coflash.size(_trace(tmp_path / "hot.csv"), "waf_host<0.9", drive=little, out=tmp_path / "out", seeds=1)
-    assert re.search(r" 21 other schemes or orders of eviction had to do on a cheaper device\.", found.how[2])
+    assert "21 other schemes or orders of eviction had to do on a cheaper device" in found.sentences[2]
 
 
 def test_where_the_largest_spare_share_is_the_best_larger_ones_are_searched_too(tmp_path: Path) -> None:
     over: dict[str, list[str]] = {"cache.size": ["0B", "4KiB"], "cooperation": ["none"]}
     found = coflash.size(_trace(tmp_path / "hot.csv"), "waf_host<1.3", drive=DRIVE, over=over, out=tmp_path, seeds=1)
     assert found.answer.is_met and 56 < float(found.answer.spare.rstrip("%")) < 300
-    assert "% … 300% of what is exported" in found.tried
+    assert "% … 300% of what is exported" in found.sentences[2]
     given = over | {"ftl.spare.share": ["20%", "56%"]}
     kept = coflash.size(_trace(tmp_path / "hot.csv"), "waf_host<1.3", drive=DRIVE, over=given, out=tmp_path, seeds=1)
     assert not kept.answer.is_met, "shares that are given are all that is tried"

@@ -479,7 +479,7 @@ def test_a_metric_is_called_by_its_path_or_by_less() -> None:
     for wrong, near in {"respones.p99": "response.p99", "hit_rate": "cache.hit_ratio", "waff": "waf_host"}.items():
         with pytest.raises(CoflashError, match=rf'did you mean "{re.escape(near)}"'):
             metric(wrong)
-    with pytest.raises(CoflashError, match=r"\"hybrid\.disk_utilisation\"\? \(allowed: hybrid\.\w+(, hybrid\.\w+)+\)$"):
+    with pytest.raises(CoflashError, match=r"did you mean \"hybrid\.disk_utilisation\"\?$"):
         metric("hybrid.utilisation")
     with pytest.raises(CoflashError, match=r"\(allowed: requests, .*simulated, .*, hybrid\.…, .*\)$"):
         metric("nothing like it")

@@ -38,7 +38,7 @@ def why_lines(results: Results, runs: Sequence[str], measures: Iterable[Measure]
 
 
 def why_command(results: Results, runs: Sequence[str]) -> list[str]:
-    """Name the command that runs the schemes between those of some runs, for all seeds of their points."""
+    """Name the commands that run the schemes between those of some runs, for all seeds of their points, and say why."""
     first = scheme_of(results.document(runs[0]))
     for run in runs[1:]:
         if (schemes := between(first, scheme_of(results.document(run))))[2:]:
@@ -50,5 +50,5 @@ def why_command(results: Results, runs: Sequence[str]) -> list[str]:
             out = f"results/why-{results.document(run)['scenario_hash'][:8]}"
             command = f"coflash sweep {results.where(run)}/scenario.toml {vary}{more} --out {out}"
             told = "the shares of the parts in the difference need the schemes between"
-            return [f"why: {told}: {command}, then coflash compare {out} --seeds"]
+            return [f"why: {told}: {command}", f"why: and then: coflash compare {out} --seeds"]
     return []
