@@ -568,7 +568,7 @@ def test_all_files_that_cannot_be_read_are_named_at_once(trace: str, tmp_path: P
     broken.write_text("garbage\n")
     files = [str(good), str(empty), str(broken)]
     with pytest.raises(
-        CoflashError, match=r"^2 of 3 files cannot be read; the option on_error=skip leaves them out:"
+        CoflashError, match=r"^2 of 3 files cannot be read; the option on_error=skip skips bad records, and leaves out"
     ) as refused:
         coflash.fleet(files, VARY, out=tmp_path / "out", by=by, scenario=SMALL)
     assert "empty.csv: the file is empty" in str(refused.value)

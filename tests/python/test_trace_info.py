@@ -274,7 +274,7 @@ def test_a_stopped_survey_keeps_its_rows_and_those_it_had(tmp_path: Path, monkey
 
 def test_a_survey_of_a_folder_has_its_traces_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, table = tmp_path / "traces", tmp_path / "traces.parquet"
-    for name in ("a.csv", "b.csv", "deep/c.csv", ".hidden.csv", ".git/d.csv", "README.txt"):
+    for name in ("a.csv", "b.csv", "deep/c.csv", ".hidden.csv", ".git/d.csv", "README.txt", "volumes.json"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("time_ns,op,offset,length\n" + "0,write,0,4096\n")
     (other := tmp_path / "other.csv").write_text((folder / "a.csv").read_text())

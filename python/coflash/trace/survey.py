@@ -21,6 +21,8 @@ from coflash.table_files import rows_of, write_parquet
 from coflash.trace import NO_OPTIONS, Options, Paths, info, paths, settings_of
 from coflash.trace.trace_info import NUMBERS
 
+DOCUMENT = "volumes.json"
+"""The list of the volumes of a trace that was split, in their folder: no trace."""
 _Row = dict[str, Any]
 _EACH = 100
 """The rows after which the table is written."""
@@ -127,7 +129,9 @@ def files_in(place: str) -> Sequence[str]:
     folder = remote.path_of(place)
     if remote.is_url(place) or not folder.is_dir():
         return [place]
-    inside = [each for each in folder.rglob("*") if each.is_file() and each.stem.upper() != "README"]
+    inside = [
+        one for one in folder.rglob("*") if one.is_file() and one.stem.upper() != "README" and one.name != DOCUMENT
+    ]
     return sorted(str(each) for each in inside if all(part[0] != "." for part in each.relative_to(folder).parts))
 
 

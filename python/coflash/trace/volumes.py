@@ -22,10 +22,9 @@ from coflash.files.digest import check_lasting, digest_of
 from coflash.files.kept import fetched
 from coflash.quantity import counted, some
 from coflash.trace import NO_OPTIONS, Options, Paths, Progress, info, paths, settings_of
-from coflash.trace.survey import files_in
+from coflash.trace.survey import DOCUMENT, files_in
 from coflash.trace.trace_info import TraceInfo
 
-DOCUMENT = "volumes.json"
 _PAGE = "4KiB"
 _Given = TypeVar("_Given", bound=Hashable)
 _Found = TypeVar("_Found")
@@ -303,7 +302,8 @@ def of_each(
         results = list(pool.map(tried, items))
     unread = {item: problem for item, (_, problem) in zip(items, results, strict=True) if problem}
     if unread and (options.get("on_error") != "skip" or len(unread) == len(items)):
-        without = "" if len(unread) == len(items) else "; the option on_error=skip leaves them out"
+        skips = "; the option on_error=skip skips bad records, and leaves out files with too many"
+        without = "" if len(unread) == len(items) else skips
         some = f"{len(unread)} of {counted(len(items), 'file')} cannot be read{without}:\n  "
         raise CoflashError((some if len(items) > 1 else "") + "\n  ".join(unread.values()))
     return [item for item, problem in results if item is not None], unread
