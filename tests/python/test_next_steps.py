@@ -90,6 +90,7 @@ STEPS: list[tuple[str, str]] = [
     ("size file.csv --goal waf_host>2", "of waf_host less is better; waf_host<2 is allowed"),
     ("tune demo --over seed=1..2 --minimise waf_host --subject-to cache.hit_ratio<9%", "cache.hit_ratio>9% is allowed"),
     ("size file.csv --goal waf_host", "such as response.p99<5ms"),
+    ("size file.csv --goal waf_host<2 --goal waf_host<3", "give the narrower one"),
     ("size file.csv --goal waff<2", 'did you mean "waf_host"'),
     ("size file.csv --goal response.p98<2ms", 'did you mean "response.p90"'),
     ("tune demo --over seed=1..2 --goal waf_host<2", "in its place: --subject-to 'MEASURE<VALUE' of coflash tune"),

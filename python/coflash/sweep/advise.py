@@ -153,8 +153,9 @@ class Advice(Kept):
         nothing = next((text for run in (*self.tried[0].runs, *self.best.runs) for text in checks(run.document)), "")
         if nothing or not self.is_steady:
             return nothing.rstrip(".") or say("unsteady")
-        most, told = (self._most, "not beyond noise") if self.best is self.tried[0] else (self.best, "wavers")
-        is_open = most.between and most.saved > _STEADY and not most.is_sure
+        is_advised = self.best is not self.tried[0]
+        most, told = (self.best, "wavers") if is_advised else (self._most, "not beyond noise")
+        is_open = most.between and not most.is_sure and (is_advised or most.saved > _STEADY)
         return say(told, one=most, longer=self._longer) if is_open else ""
 
     @property

@@ -214,6 +214,21 @@ def apart(texts: Sequence[str], what: re.Pattern[str]) -> tuple[list[str], str]:
     return [text for text, one in found.items() if not one], ["", *(one[1] for one in found.values() if one)][-1]
 
 
+def conditions(texts: Sequence[str], cost: str | None = None, margin: float = 0.0) -> tuple[Condition, ...]:
+    """Read conditions, each as `condition` does.
+
+    Raises:
+        CoflashError: One cannot be read, or two bound a number on the same side.
+    """
+    found = tuple(condition(text, cost, margin) for text in texts)
+    sides = [(one.measure.path, one.sign) for one in found]
+    if twice := [one.text for at, one in enumerate(found) if sides.index(sides[at]) < at]:
+        raise CoflashError(
+            f"bound {twice[0]!r}: another one bounds this number on the same side; give the narrower one"
+        )
+    return found
+
+
 def condition(text: str, cost: str | None = None, margin: float = 0.0) -> Condition:
     """Read a condition; its name may be `cost` where there is one. By the margin more is to be written over the life.
 

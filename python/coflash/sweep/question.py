@@ -70,8 +70,8 @@ class Question:
             yield
         except KeyboardInterrupt:
             with suppress(CoflashError):  # nothing is known
-                if self.console:
-                    self.console.print(*filter(None, [self.pace.said_before(), so_far()]), sep="\n", soft_wrap=True)
+                said = (self.pace.said_before() if self.console else "", so_far())
+                (self.console or errors()).print(*filter(None, said), sep="\n", soft_wrap=True)
             raise
 
     def point(self, settings: Assignment, seeds: int | Sequence[int] = 1) -> Point:

@@ -29,7 +29,7 @@ from coflash.sweep.engine import On
 from coflash.sweep.finding import say, say_ends
 from coflash.sweep.frontier import Frontier, Pair, first_enough
 from coflash.sweep.generated import traced
-from coflash.sweep.goal import CAPACITY, COST, MARGIN, Condition, apart, condition, goals, number
+from coflash.sweep.goal import CAPACITY, COST, MARGIN, Condition, apart, conditions, goals, number
 from coflash.sweep.grown import BLOCKS_MIN, Grown
 from coflash.sweep.memory import flash_bytes, flash_over_exported, page_bytes
 from coflash.sweep.plan import Point, digest, refusal
@@ -125,7 +125,7 @@ def size(
     texts, capacity = apart([goal] if isinstance(goal, str) else goal, CAPACITY)
     texts, more = apart(texts, MARGIN)
     margin = float(more or 0) / 100
-    bounds = tuple(condition(text, cost, margin) for text in texts)
+    bounds = conditions(texts, cost, margin)
     if not bounds:
         raise CoflashError("size: a goal that bounds a measure is needed: waf_host<2.5")
     if not number(f"cost {cost}").is_known_before:
@@ -529,7 +529,8 @@ class _Sizer:
 
     def so_far(self) -> str:
         """Say which device is the best so far, with the first seed."""
-        best, tried = next(iter(self._ranked()), None), counted(len(self.tried), "device")
+        ranked, tried = self._ranked(), counted(len(self.tried), "device")
+        best = next((one for one in ranked if one.is_worn), next(iter(ranked), None))
         if best is None:
             return say("nothing tried")
         ends = [f"{one.measure.label} {show(best.number(at), one.measure.unit)}" for at, one in enumerate(self.goals)]
