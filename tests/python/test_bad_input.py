@@ -142,7 +142,7 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     (set_("ftl.spare.share=0%"), ["ftl.spare.share", "0%", "more than 0%"]),
     (set_("ftl.spare={share='120%',definition='spare_of_physical'}"), ["ftl.spare.share", "120%", "below 100%"]),
     (set_("ftl.spare.share=0.1%"), ["ftl.spare.share", "too small", "more blocks"]),
-    (set_("flash.blocks_per_plane=4"), ["ftl.spare.share", "a pool of 4 blocks", "too small"]),
+    (set_("flash.blocks_per_plane=4"), ["gc.low_mark", "4 blocks", "at least 1"]),
     (set_("replay.queue_depth=0"), ["replay.queue_depth", "0 was given", "from 1 to 1048576"]),
     (set_("replay.time_scale=nan"), ["replay.time_scale", "NaN", "a finite number"]),
     (set_("replay.time_scale=0"), ["replay.time_scale", "1e-9"]),

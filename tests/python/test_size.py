@@ -287,7 +287,9 @@ def test_a_flash_cache_before_disks_is_sized_at_the_times_of_a_trace_that_comes_
     found = coflash.size("oltp-like", "response.mean<20ms", **tier)
     assert "Requests come at the times of the trace (open loop)." in found.how
     # The reasons are of what was asked for, though no goal binds.
-    assert found.binding is None and found.sentences[1].startswith("No goal binds; from fp-fcl")
+    assert found.binding is None and found.sentences[1].startswith(
+        "No goal binds: no smaller device was tried; from fp-fcl"
+    )
     assert "from rw-fcl to op-fcl response, mean changes from " in found.sentences[1]
 
 

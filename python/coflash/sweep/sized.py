@@ -186,7 +186,8 @@ class Sizing(Kept):
         left = say("left in short", left=self.left, more=2 * len(self.devices)) if self.left else ""
         broken = self._broken(self.other) if self.other and self.answer.is_met else []
         history = say("history in short", goals=" and ".join(goal.text for goal in broken)) if broken else ""
-        return say(f"in short: {verdict}", device=device, goals=near, inside=inside) + history + left
+        unmade = "" if "less" in self.ends else say("unmade in short")
+        return say(f"in short: {verdict}", device=device, goals=near, inside=inside) + history + left + unmade
 
     @property
     def binding(self) -> Condition | None:

@@ -262,8 +262,8 @@ coflash_base::config! {
     pub struct GcConfig {
         /// The victim policy.
         pub victim: VictimConfig,
-        /// Low mark: GC works while a pool has at most this many free blocks. A share of the pool's blocks, rounded down to 1 or
-        /// more, or a number from 1.
+        /// Low mark: GC works while a pool has at most this many free blocks. A share of the pool's blocks, rounded down, or a
+        /// number, at least 1.
         pub low_mark: FreeMark = FreeMark::Share(Share::percent(5)),
         /// The operations that check whether GC is needed.
         pub trigger: Trigger,

@@ -1,6 +1,6 @@
 //! The FTL's checked configuration, in numbers of blocks and pages of one device.
 
-use crate::config::{Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools};
+use crate::config::{Chips, FtlConfig, GcConfig, GcMode, Pools};
 use crate::groups::Groups;
 use crate::ids::{LocalBlock, PoolId};
 use crate::placement::Classes;
@@ -208,8 +208,7 @@ fn groups(ftl: &FtlConfig, requirements: Requirements) -> Result<Groups, Misfit>
 /// The numbers of free blocks at or below which GC works in steps, and in whole victims. `reserve` blocks
 /// suffice to clean any victim.
 fn marks(gc: &GcConfig, blocks_per_pool: u32, reserve: u32) -> Result<(u32, u32), Misfit> {
-    let is_share = matches!(gc.low_mark, FreeMark::Share(_));
-    let low = gc.low_mark.blocks(blocks_per_pool).max(u32::from(is_share));
+    let low = gc.low_mark.blocks(blocks_per_pool);
     if low == 0 {
         let problem = format!("{} of {blocks_per_pool} blocks is none: at least 1 block", gc.low_mark);
         return Err(Misfit::new("gc.low_mark", problem));

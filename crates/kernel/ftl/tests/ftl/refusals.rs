@@ -31,6 +31,8 @@ fn each_refusal_names_its_key_and_the_numbers() {
         setup.ftl.summary = Summary::On;
     });
     assert_names(summary_alone, "flash.pages_per_block", &["1 is too few", "at least 2"]);
+    let no_mark = refused(|setup| setup.gc.low_mark = FreeMark::Share(Share::percent(5)));
+    assert_names(no_mark, "gc.low_mark", &["5% of 12 blocks"]);
     let no_mark = refused(|setup| setup.gc.low_mark = FreeMark::Blocks(0));
     assert_names(no_mark, "gc.low_mark", &["0 blocks of 12 blocks"]);
     let twice = |streams: Vec<Vec<WriteStream>>| refused(|setup| setup.ftl.shared_streams = streams);
@@ -108,15 +110,4 @@ fn the_smallest_spare_is_enough() {
             }
         }
     }
-}
-
-#[test]
-fn a_share_of_few_blocks_is_one_of_them() {
-    let built = |low_mark| {
-        let mut setup = Setup::small();
-        setup.gc.low_mark = low_mark;
-        setup.build().map(|_| ()).map_err(|refusal| refusal.problem)
-    };
-    assert_eq!(built(FreeMark::Share(Share::percent(5))), built(FreeMark::Blocks(1)));
-    assert_eq!(built(FreeMark::Share(Share::percent(5))), Ok(()));
 }
