@@ -26,7 +26,7 @@ from coflash.quantity import Unit, change, counted, show, show_change
 from coflash.runs.progress import shown
 from coflash.scenario import flat
 from coflash.text_table import TextTable
-from coflash.trace.survey import files_in, name_in, whole
+from coflash.trace.survey import DOCUMENT, files_in, name_in, whole
 from coflash.trace.survey import survey as surveyed
 from coflash.trace.trace_info import MissRatioCurves
 
@@ -204,7 +204,7 @@ def split(trace: list[str], out: str, read: list[str] | None = None, workers: in
     with noted(), _kept(), shown("writing", errors()) as report:
         found = volumes.split(trace, out, trace_options(read), report, workers)
     requests = sum(one.requests for one in found)
-    say(f"{out}: {counted(len(found), 'volume')}, {counted(requests, 'request')}; {volumes.DOCUMENT} lists them")
+    say(f"{out}: {counted(len(found), 'volume')}, {counted(requests, 'request')}; {DOCUMENT} lists them")
 
 
 @app.command()
