@@ -223,9 +223,7 @@ def conditions(texts: Sequence[str], cost: str | None = None, margin: float = 0.
     found = tuple(condition(text, cost, margin) for text in texts)
     sides = [(one.measure.path, one.sign) for one in found]
     if twice := [one.text for at, one in enumerate(found) if sides.index(sides[at]) < at]:
-        raise CoflashError(
-            f"bound {twice[0]!r}: another bounds this number on the same side; give the narrower one"
-        )
+        raise CoflashError(f"bound {twice[0]!r}: another bounds this number on the same side; give the narrower one")
     return found
 
 
