@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from coflash.sweep.sized import Sizing
 
 _SEARCHED = frozenset({"cache.size", "ftl.spare.share", "flash.exported"})
+"""The keys that a size decides."""
 _UNSURE = 3
 """The exit status where a finding is not sure."""
 
@@ -264,7 +265,8 @@ def _show(finding: Finding, measures: Sequence[str], written: Sequence[str], to:
     show(finding.headline, *finding.asked)
     tables = finding.tables(*measures)
     for table in tables:
-        to.print(end="\n" * (len(tables) > 1))
+        if len(tables) > 1:
+            to.print()
         console.show_table(table, console=to)
     show(*written, *finding.said(*measures))
     console.notes(finding.notes(*measures))

@@ -25,8 +25,7 @@ use crate::devices::Devices;
 use crate::formats::linux_block::EventChoice;
 use crate::numbers::SECTOR_BYTES;
 use crate::operations::Kind;
-use crate::record::counted;
-use crate::record::{FieldError, Parsed, Record};
+use crate::record::{FieldError, Parsed, Record, counted};
 use coflash_workload::Op;
 use coflash_workload::recorded::TraceOptions;
 

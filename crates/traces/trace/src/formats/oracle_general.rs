@@ -16,8 +16,7 @@
 use crate::binary::{BinaryFormat, Order};
 use crate::devices::Devices;
 use crate::numbers::SECOND_NS;
-use crate::record::counted;
-use crate::record::{FieldError, Parsed, Record};
+use crate::record::{FieldError, Parsed, Record, counted};
 use coflash_base::Bytes;
 use coflash_workload::Op;
 use coflash_workload::recorded::TraceOptions;
