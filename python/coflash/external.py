@@ -433,6 +433,9 @@ def _digest(cls: type) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+_parsing = threading.RLock()
+"""Held by the thread that parses source: CPython 3.11 fails if two do at once ("recursion depth mismatch")."""
+
 _Parts = dict[str, str | None]
 """The names that code has, with the text that stands for each: a source, a value, of `module:` its file; or none."""
 
@@ -440,8 +443,9 @@ _Parts = dict[str, str | None]
 def _add_source(value: Any, parts: _Parts) -> _Parts:
     """Add the source of a class or a function, and what it refers to; if it has none, the file of its module."""
     try:
-        source = inspect.getsource(value)
-        tree = ast.parse(f"if 1:\n{source}" if source[0].isspace() else source)
+        with _parsing:
+            source = inspect.getsource(value)
+            tree = ast.parse(f"if 1:\n{source}" if source[0].isspace() else source)
     except (OSError, TypeError, SyntaxError):  # a lambda amid an expression has lines that are no statement
         return _add_file(value.__module__, parts)
     parts[value.__qualname__] = source
@@ -483,7 +487,7 @@ def _add_file(module: str, parts: _Parts) -> _Parts:
     """Add the file of a module, if it is the user's; and the files that it imports."""
     if (file := file_of_user(module)) and (name := f"{module}:") not in parts:
         text = parts[name] = Path(file).read_text("utf-8", "replace")
-        with suppress(SyntaxError, ValueError):  # of a compiled file
+        with _parsing, suppress(SyntaxError, ValueError):  # of a compiled file
             for imported in _imports(ast.parse(text), module):
                 _add_file(imported, parts)
     return parts

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, SupportsIndex
 
@@ -198,6 +201,22 @@ def test_runs_at_once_draw_as_one_alone(drawn: coflash.Scenario, tmp_path: Path)
     assert swept("again", 2, seed=[1, 2, 3]) == once
     alone = [coflash.run(drawn.with_(workload__synthetic__read_share=share)).metrics for share in ("0%", "10%")]
     assert swept("shared", 2) == [metrics.waf_host for metrics in alone], "they share a warm device"
+
+
+def test_sources_that_threads_read_at_once_have_one_digest() -> None:
+    """Where a tree is built, collected garbage hands over to another thread: in CPython 3.11 both trees fail then."""
+    interval, threshold = sys.getswitchinterval(), gc.get_threshold()
+    sys.setswitchinterval(1e-6)
+    gc.set_threshold(30)
+    gc.callbacks.append(hand_over := lambda *_: time.sleep(0))
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            digests = list(threads.map(external._digest, [SepGc] * 30))
+    finally:
+        gc.callbacks.remove(hand_over)
+        gc.set_threshold(*threshold)
+        sys.setswitchinterval(interval)
+    assert set(digests) == {external._digest(SepGc)}
 
 
 @pytest.mark.parametrize("name", ["touch", "use", "on_access", "on_hit", "hti", "evict_page", "arrived"])
