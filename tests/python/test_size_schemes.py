@@ -68,6 +68,20 @@ def test_flash_of_many_bits_with_the_times_of_one_has_no_sure_answer_of_time(tmp
     assert shown and float(shown[1]) == pytest.approx(4 * pages, rel=0.01)
 
 
+def test_of_schemes_with_the_same_numbers_the_one_with_the_fewest_parts_is_named(tmp_path: Path) -> None:
+    trace = _trace(tmp_path / "hot.csv")
+    trace.write_text(
+        trace.read_text("utf-8").replace("read", "write"), encoding="utf-8"
+    )  # then no cached page is clean
+    over: dict[str, Any] = {"cache.size": ["1MiB"], "ftl.spare.share": ["56%"]}
+    found = coflash.size(trace, "waf_host<1.5", drive=DRIVE, over=over, out=tmp_path, seeds=2)
+    waf = {name: [run.metrics.waf_host for run in runs] for name, runs in found.variants.items()}
+    assert DRIVE.to_dict()["cooperation"]["name"] == "cdm" and waf["cdm"] == waf["cdm-overwrites"] != waf["none"]
+    assert found.headline.startswith("1 MiB cache (cdm-overwrites, lru)")
+    kept = coflash.size(trace, "waf_host<1.5", drive=DRIVE, over=over | {"cooperation": ["cdm"]}, out=tmp_path, seeds=2)
+    assert kept.headline.startswith("1 MiB cache (cdm, lru)"), "a scheme that is asked for stays"
+
+
 def test_the_shares_of_parts_add_up_to_the_difference_whatever_the_order() -> None:
     value = {(): 10.0, ("a",): 7.0, ("b",): 9.0, ("a", "b"): 4.0}
     shares = shapley(["a", "b"], lambda parts: value[tuple(sorted(parts))])

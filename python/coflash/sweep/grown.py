@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate, repeat, takewhile
 from pathlib import Path
 
 from coflash._core import CoflashError
@@ -28,6 +29,8 @@ _ROOM, BLOCKS_MIN, _REQUESTS_MAX = 1.04, 64, 20_000_000
 """What a device exports for each page that is touched; the least blocks of a plane that it fills on a part of a drive;
 the most requests of copies, which are made in memory."""
 _TURN, _APART_BYTES, _FRACTION_MAX = 32, 1 << 20, 2**20 - 1
+_FINE = 100
+"""The pages from which a step of the cache is more than a page: a percent."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,12 @@ class Grown:
         requests = f"{counted(self.about.requests, 'request')}{span}"
         read = say("read", formats=", ".join(self.about.formats), requests=requests, touched=self.touched)
         return ". ".join([read, *(f"{one[:1].upper()}{one[1:]}".rstrip(".") for one in self.about.remarks)]) + "."
+
+    def caches(self, page: int) -> list[str]:
+        """Return the sizes of a cache up to all that is touched: none, a page, and steps of a page or a percent."""
+        most, step = self.room * self.about.page_bytes // page, page * math.ceil(self.times)
+        pages = accumulate(repeat(1), lambda at, _: at + max(1, at // _FINE))
+        return ["0B", *(f"{at * step}B" for at in takewhile(lambda at: at <= most, pages))]
 
     @classmethod
     def of(cls, about: TraceInfo, margin: float, capacity: str, drive: Scenario, *, is_timed: bool) -> Grown:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from itertools import accumulate, repeat, takewhile
+from itertools import takewhile
 from typing import Any
 
 from coflash._core import CoflashError
@@ -40,12 +40,12 @@ from coflash.sweep.sized import (
     PRICES,
     ROUNDS,
     SCHEME,
-    SMALLER,
     SPARE,
     Sized,
     Sizing,
     priced,
     prices,
+    smaller_parts,
     uneven,
 )
 from coflash.trace import Paths, info
@@ -55,8 +55,6 @@ SPARES, _COLUMNS = range(7, 57), 7
 """The spare shares, in percent, and as many of them that are looked into in any case; others lie between."""
 _WIDER = (*SPARES, *range(58, 120, 2), *range(120, 305, 5))
 """Those that are searched where the largest of them is the best."""
-_FINE = 100
-"""The pages from which a step of the cache is more than a page: a percent."""
 _WITHOUT = "more spare space with the cache gone"
 _PROBES, _DOUBLE = 3, 70
 """The devices more in a row that are tried for one whose whole intervals meet the goals; the steps to twice a cache."""
@@ -197,11 +195,7 @@ class _Sizer:
             made = [one for one in made if not self._point(one).refused] or made[:1]
         else:
             self.question, self.cache = self.question.warmed(), _CACHE
-            page = page_bytes(self.base)
-            made, most = ["0B"], room * about.page_bytes // page
-            pages = accumulate(repeat(1), lambda at, _: at + max(1, at // _FINE))
-            page *= math.ceil(grown.times)
-            made += [f"{at * page}B" for at in takewhile(lambda at: at <= most, pages)]
+            made = grown.caches(page_bytes(self.base))
         reason, in_host = self._point(made[-1]).refused, {"cache.placement": "host"}
         if reason and not self._point(made[-1], tuple(in_host.items())).refused:
             self._change(in_host)
@@ -257,9 +251,13 @@ class _Sizer:
         tried = say("tried", devices=counted(len(self.tried), "device"))
         searched = dict(self.tried)
         best, steps = self._steps(self._confirmed())
+        ran = self._variants(best)
+        if (simplest := self._simplest(best, ran)) is not best:
+            best, steps = self._steps(simplest)
+            ran = self._variants(best)
+        variants = {name: one.runs for name, one in ran.items()}
         how = (*how, *filter(None, self._how_searched()))
         devices = [*(searched | {best.place: best}).values()]
-        variants = self._variants(best)
         own = scheme_of({"scenario": best.point.jobs[0].scenario.to_dict()})
         pairs = [(name, run) for name, runs in variants.items() for run in runs]
         explained = {
@@ -358,11 +356,7 @@ class _Sizer:
             raise CoflashError(
                 say("too small", touched=self.grown.touched, drive=self.base.name, reason=reason, end=end)
             )
-        whole = self.base.to_dict()["flash"]["pages_per_block"]
-        parts = [("flash.pages_per_block", whole >> power) for power in range(1, whole.bit_length() - 2)]
-        parts += [(key, 1) for key in SMALLER]
-        smaller = accumulate(parts, lambda keys, part: {**keys, part[0]: str(part[1])}, initial=dict[str, str]())
-        fits = next((keys for keys in smaller if not problem(keys)), {})
+        fits = next((keys for keys in smaller_parts(self.base) if not problem(keys)), {})
         sets = " ".join(f"--set {key}={value}" for key, value in fits.items())
         end = say("smaller parts", sets=sets) if fits else say("longer trace")
         raise CoflashError(say("too small", touched=self.grown.touched, drive=self.base.name, reason=reason, end=end))
@@ -563,7 +557,14 @@ class _Sizer:
             return self._steps(min(better, key=lambda one: one.cost), 2 * stride)
         return self._steps(best) if stride > 1 else (best, self._named(places))
 
-    def _variants(self, best: Sized) -> dict[str, tuple[Result, ...]]:
+    def _simplest(self, best: Sized, variants: Mapping[str, Sized]) -> Sized:
+        """Return the device under the scheme with the fewest parts that has the same numbers, if schemes are varied."""
+        own = scheme_of({"scenario": best.point.jobs[0].scenario.to_dict()})
+        simpler = [] if self.axes else takewhile(lambda name: name != own, LATTICES[0])
+        alike = (variants[name] for name in simpler if name in variants)
+        return next((one for one in alike if (one.cost, one.bounded) == (best.cost, best.bounded)), best)
+
+    def _variants(self, best: Sized) -> dict[str, Sized]:
         """Run the answer's device under its scheme and each whose parts it has, and without a cache."""
         key, scenario = _TIER if best.is_tier else SCHEME, self.base.set([*best.point.values.items()])
         varied = [pair for pair in best.place[1] if pair[0] in (key, key.removesuffix(".name"))]
@@ -576,7 +577,7 @@ class _Sizer:
         schemes[own] = next(iter(varied), (key, own))
         places = {one: (nonzero, (*rest, pair)) for one, pair in schemes.items()}
         places = places if best.is_tier else {"no cache": ("0B", (*rest, (SCHEME, "none"))), **places}
-        return {name: one.runs for name, one in self._named(places).items()}
+        return self._named(places)
 
     def _ran(self, places: Sequence[tuple[str, Assignment]], seeds: int = 1) -> list[Sized | None]:
         """Run devices; None for one that cannot be made."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, permutations
+from itertools import accumulate, combinations, permutations
 from typing import TYPE_CHECKING, Any
 
 from coflash.measures.measure import MEASURES, WAF_HOST, Measure
@@ -42,7 +42,7 @@ _BY_BYTES = 1.1
 """The write amplification by bytes, over that by pages, from which requests are told to be smaller than pages."""
 _BEHIND, _FAR = 0.05, 1e9
 """The share of a run by which a device is behind that does not keep up."""
-SMALLER = ("gc.low_mark", "flash.channels", "flash.chips_per_channel", "flash.dies_per_chip", "flash.planes_per_die")
+_SMALLER = ("gc.low_mark", "flash.channels", "flash.chips_per_channel", "flash.dies_per_chip", "flash.planes_per_die")
 """The keys that are 1 in the smallest device."""
 
 
@@ -485,6 +485,14 @@ def uneven(devices: Iterable[Sized], goals: Sequence[Condition]) -> tuple[float,
         if goal.sign * ((ends := (less.number(at), more.number(at)))[1] - ends[0]) > _STEADY * abs(ends[0])
     }
     return max(found.items(), default=(0.0, ""))
+
+
+def smaller_parts(scenario: Scenario) -> Iterator[dict[str, str]]:
+    """Yield the keys of ever smaller devices: first its blocks have fewer pages, then it has fewer parts."""
+    pages = scenario.to_dict()["flash"]["pages_per_block"]
+    parts = [("flash.pages_per_block", pages >> power) for power in range(1, pages.bit_length() - 2)]
+    parts += [(key, 1) for key in _SMALLER]
+    return accumulate(parts, lambda keys, part: {**keys, part[0]: str(part[1])}, initial=dict[str, str]())
 
 
 def prices(scenario: Scenario) -> str:
