@@ -161,7 +161,14 @@ def test_a_prefix_is_called_one_and_a_device_that_cannot_run_the_whole_is_refuse
     assert not [*out.glob("runs/*")], "before any run"
     found = coflash.advise(replayed, str(trace), out=out, requests=3000)
     assert "of a prefix" in found.asked[0] and found.has_more
+    trace.write_text("".join(trace.read_text("utf-8").splitlines(keepends=True)[:3001]), encoding="utf-8")
+    for rounds in (1, 2):
+        all_of_it = replayed.with_({"workload.repeat": rounds})
+        found = coflash.advise(all_of_it, str(trace), out=out, requests=3000 * rounds)
+        assert "of a prefix" not in found.asked[0] and not found.has_more
     whole = coflash.advise(OWN.with_({"workload.synthetic.requests": 2000}), out=out, requests=2001)
+    assert "prefix" not in whole.asked[0]
+    whole = coflash.advise(OWN.with_({"workload.synthetic.requests": 2000}), out=out, requests=2000)
     assert "prefix" not in whole.asked[0]
 
 

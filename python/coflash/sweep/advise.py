@@ -26,7 +26,7 @@ from coflash.sweep.finding import Kept, say, say_limits
 from coflash.sweep.memory import flash_pages
 from coflash.sweep.question import Question, folder_for
 from coflash.text_table import TextTable
-from coflash.trace import Paths, info, paths
+from coflash.trace import Paths, head, info, paths
 
 if TYPE_CHECKING:
     from coflash.charts import Format
@@ -101,6 +101,8 @@ class Advice(Kept):
     """The measure of baseline and advised answer with twice the cache, or why there is none."""
     fewest: float | str
     """The fewest flash programs for each host write that any cooperation could reach, or why no bound is known."""
+    has_more: bool
+    """Whether the workload has more requests than ran, as far as is known without running them."""
 
     @property
     def headline(self) -> str:
@@ -217,12 +219,6 @@ class Advice(Kept):
             return say("too few", longer=self._longer)
         drifts = ", ".join(say("drift", name=name, drift=one) for name, one in known.items())
         return say("steady" if self.is_steady else "not steady", drifts=drifts, longer=self._longer)
-
-    @property
-    def has_more(self) -> bool:
-        """Whether the workload has more requests than ran."""
-        most: int = self.scenario.to_dict()["workload"]["requests_max"]
-        return self.tried[0].runs[0].metrics.requests >= most
 
     @property
     def _longer(self) -> str:
@@ -374,6 +370,7 @@ class _Adviser:
             None if is_tier else _closed(tried),
             self._doubled(base.answer, best.answer, measure),
             "" if is_tier else self._fewest(base.runs),
+            self._has_more(base.runs[0].metrics.requests),
         )
         return advice.write()
 
@@ -408,10 +405,22 @@ class _Adviser:
         ran = self._ran({one: (*one.on(self.base), (key, twice)) for one in (base, best)}, failed)
         return "; ".join(failed.values()) or (_mean(ran[base], measure), _mean(ran[best], measure))
 
+    @property
+    def _trace(self) -> list[str]:
+        return [] if own_key(self.base.to_dict()["workload"]) else [one.local() for one in self.question.inputs]
+
+    def _has_more(self, ran: int) -> bool:
+        workload = self.base.to_dict()["workload"]
+        if ran < workload["requests_max"]:
+            return False
+        beyond = ran // workload.get("repeat", 1) + 1
+        options = workload["trace_options"]
+        made = workload.get("synthetic", {}).get("requests", math.inf)
+        return (len(head(self._trace, beyond, options)) if self._trace else made) >= beyond
+
     def _fewest(self, runs: Sequence[Result]) -> float | str:
-        trace = [] if own_key(self.base.to_dict()["workload"]) else [one.local() for one in self.question.inputs]
         try:
-            found = [fewest_programs(run.scenario, trace).waf_host for run in runs]
+            found = [fewest_programs(run.scenario, self._trace).waf_host for run in runs]
         except CoflashError as error:
             return str(error).rstrip(".")
         known = [one for one in found if one is not None]
