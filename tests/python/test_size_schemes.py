@@ -12,6 +12,7 @@ import pytest
 import coflash
 from coflash import CoflashError
 from coflash.results.why import shapley, whys
+from coflash.sweep.memory import flash_bytes
 from sweeps import SMALL
 
 DRIVE = SMALL.with_({"flash.channels": 2, "flash.chips_per_channel": 1, "flash.pages_per_block": 16})
@@ -80,6 +81,20 @@ def test_of_schemes_with_the_same_numbers_the_one_with_the_fewest_parts_is_named
     assert found.headline.startswith("1 MiB cache (cdm-overwrites, lru)")
     kept = coflash.size(trace, "waf_host<1.5", drive=DRIVE, over=over | {"cooperation": ["cdm"]}, out=tmp_path, seeds=2)
     assert kept.headline.startswith("1 MiB cache (cdm, lru)"), "a scheme that is asked for stays"
+
+
+@pytest.mark.parametrize("definition", ["over_provisioning", "spare_of_physical"])
+def test_where_whole_blocks_make_other_spare_space_than_is_set_the_answer_tells_it(
+    definition: str, tmp_path: Path
+) -> None:
+    drive = DRIVE.with_({"ftl.spare.definition": definition})
+    over: dict[str, Any] = {"cache.size": ["0B"], "ftl.spare.share": ["20%"], "cooperation": ["none"]}
+    found = coflash.size(_trace(tmp_path / "hot.csv"), "waf_host<9", drive=drive, over=over, out=tmp_path, seeds=1)
+    exported = found.scenario.exported_bytes()
+    more = flash_bytes(found.scenario) - exported
+    has = more / (exported if definition == "over_provisioning" else exported + more)
+    assert has > 0.205
+    assert found.headline.startswith(f"No cache, 20% spare space, {100 * has:.1f}\u00a0% in whole blocks ($")
 
 
 def test_the_shares_of_parts_add_up_to_the_difference_whatever_the_order() -> None:

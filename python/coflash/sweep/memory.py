@@ -38,6 +38,13 @@ def flash_over_exported(scenario: Scenario) -> float:
     return flash_bytes(scenario) / quantity(scenario.to_dict()["flash"]["exported"])[0]
 
 
+def spare_share(scenario: Scenario) -> float:
+    """Return the share of spare space that a device really has, since its blocks are whole."""
+    over = flash_bytes(scenario) / scenario.exported_bytes() - 1
+    is_of_exported = scenario.to_dict()["ftl"]["spare"]["definition"] == "over_provisioning"
+    return over if is_of_exported else over / (1 + over)
+
+
 def flash_pages(scenario: Scenario) -> int:
     """Return the pages of all flash."""
     return _size(scenario.to_dict()["flash"])[0]

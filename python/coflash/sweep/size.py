@@ -251,11 +251,7 @@ class _Sizer:
         tried = say("tried", devices=counted(len(self.tried), "device"))
         searched = dict(self.tried)
         best, steps = self._steps(self._confirmed())
-        ran = self._variants(best)
-        if (simplest := self._simplest(best, ran)) is not best:
-            best, steps = self._steps(simplest)
-            ran = self._variants(best)
-        variants = {name: one.runs for name, one in ran.items()}
+        variants = {name: one.runs for name, one in self._variants(best).items()}
         how = (*how, *filter(None, self._how_searched()))
         devices = [*(searched | {best.place: best}).values()]
         own = scheme_of({"scenario": best.point.jobs[0].scenario.to_dict()})
@@ -351,14 +347,10 @@ class _Sizer:
             return
         if all(wrong := [Point.of(self.drive, self.question.inputs, rest, 1).refused for rest in self.rests]):
             raise CoflashError(f"size: {wrong[0]}")
-        if self.grown.can_grow:
-            end = say("grows", capacity=_A_DRIVE)
-            raise CoflashError(
-                say("too small", touched=self.grown.touched, drive=self.base.name, reason=reason, end=end)
-            )
         fits = next((keys for keys in smaller_parts(self.base) if not problem(keys)), {})
         sets = " ".join(f"--set {key}={value}" for key, value in fits.items())
         end = say("smaller parts", sets=sets) if fits else say("longer trace")
+        end = say("grows", capacity=_A_DRIVE) if self.grown.can_grow else end
         raise CoflashError(say("too small", touched=self.grown.touched, drive=self.base.name, reason=reason, end=end))
 
     def _ordered(self, key: str, values: Sequence[str]) -> list[str]:
@@ -514,7 +506,7 @@ class _Sizer:
         nearest, *_ = ranked = self._ranked()
         for one in ranked:
             if one.is_met and (again := self._ran([one.place], self.seeds)[0]) is not None and again.is_met:
-                return again
+                return self._simplest(again)
         return self._ran([nearest.place], self.seeds)[0] or nearest
 
     def _ranked(self) -> list[Sized]:
@@ -557,11 +549,11 @@ class _Sizer:
             return self._steps(min(better, key=lambda one: one.cost), 2 * stride)
         return self._steps(best) if stride > 1 else (best, self._named(places))
 
-    def _simplest(self, best: Sized, variants: Mapping[str, Sized]) -> Sized:
+    def _simplest(self, best: Sized) -> Sized:
         """Return the device under the scheme with the fewest parts that has the same numbers, if schemes are varied."""
+        variants = {} if self.axes else self._variants(best)
         own = scheme_of({"scenario": best.point.jobs[0].scenario.to_dict()})
-        simpler = [] if self.axes else takewhile(lambda name: name != own, LATTICES[0])
-        alike = (variants[name] for name in simpler if name in variants)
+        alike = (variants[name] for name in takewhile(lambda name: name != own, LATTICES[0]) if name in variants)
         return next((one for one in alike if (one.cost, one.bounded) == (best.cost, best.bounded)), best)
 
     def _variants(self, best: Sized) -> dict[str, Sized]:

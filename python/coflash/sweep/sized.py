@@ -21,6 +21,7 @@ from coflash.sweep.design import Assignment
 from coflash.sweep.doubt import Doubt
 from coflash.sweep.finding import Kept, say, say_limits
 from coflash.sweep.goal import COST, Condition, goals
+from coflash.sweep.memory import spare_share
 from coflash.sweep.plan import Point
 from coflash.sweep.tune import Trial, Tuning
 from coflash.text_table import Cell, TextTable
@@ -40,6 +41,8 @@ _BEYOND = "This run is beyond the measurements"
 """How the note begins of a run beyond the conditions under which its drive was measured."""
 _BY_BYTES = 1.1
 """The write amplification by bytes, over that by pages, from which requests are told to be smaller than pages."""
+_OTHER_SPARE = 0.005
+"""The difference from which the spare share that whole blocks make is told beside the one that is set."""
 _BEHIND, _FAR = 0.05, 1e9
 """The share of a run by which a device is behind that does not keep up."""
 _SMALLER = ("gc.low_mark", "flash.channels", "flash.chips_per_channel", "flash.dies_per_chip", "flash.planes_per_die")
@@ -107,7 +110,10 @@ class Sized:
         more = "".join(f", {key}={value}" for key, value in others if value not in under and key not in no_cache)
         name = "flash cache" if self.is_tier else "cache"
         name += f" ({', '.join(under)})" if under else ""
-        return f"{cache_text(cache)} {name}, {spare} spare space{more}"
+        given, has = (parsed(spare) or (0.0, ""))[0], spare_share(self.point.jobs[0].scenario)
+        is_other = self.point.times == 1 and abs(has - given) >= _OTHER_SPARE
+        really = say("whole blocks", has=has) if is_other else ""
+        return f"{cache_text(cache)} {name}, {spare} spare space{really}{more}"
 
 
 @dataclass(frozen=True)
