@@ -304,14 +304,16 @@ def _refuse_misspelt(key: str, cls: type, family: _Family) -> None:
 
 
 def _refuse_arguments(key: str, cls: type, family: _Family) -> None:
-    """Refuse a hook that cannot be called with its arguments."""
-    for name in [hook for hook in family.hooks if hasattr(cls, hook)]:
+    """Refuse a hook that cannot be called with its arguments; parameters of a class may follow those."""
+    called = family.hooks if key == "gc.victim" else {"__init__": "pages", **family.hooks}
+    for name in [hook for hook in called if hasattr(cls, hook)]:
         is_bound = isinstance(inspect.getattr_static(cls, name), staticmethod | classmethod)
-        taken = [*["self"][is_bound:], *filter(None, family.hooks[name].split(", "))]
+        taken = [*["self"][is_bound:], *filter(None, called[name].split(", "))]
         with suppress(ValueError):  # of a class that is written in C
-            signature = inspect.signature(getattr(cls, name))
+            signature = inspect.signature(cls if name == "__init__" else getattr(cls, name))
+            bind, given = (signature.bind_partial, taken[1:]) if name == "__init__" else (signature.bind, taken)
             try:
-                signature.bind(*taken)
+                bind(*given)
             except TypeError as error:
                 msg = f"{key}: {_code(cls)}.{name}: {error}; write def {name}({', '.join(taken)})"
                 raise CoflashError(msg + place(None, getattr(cls, name))) from None

@@ -349,6 +349,13 @@ def test_a_policy_that_cannot_be_used_is_told_with_what_mends_it(changes: dict[s
         ("gc.victim", "pick = staticmethod(lambda: 0)", r"Mine.pick: .*; write def pick\(candidates\)"),
         ("gc.victim", "def _init_(self): ...", r'Mine._init_: did you mean "__init__"\? \(mine.py:4\)$'),
         ("cache.policy", "def insert(self, page): ...", r"Mine.insert: .*; write def insert\(self, page, dirty\)"),
+        (
+            "cache.policy",
+            "def __init__(self): ...",
+            r"Mine.__init__: .*; write def __init__\(self, pages\) \(mine.py:4\)$",
+        ),
+        ("cache.policy", "__init__ = object.__init__", r"Mine.__init__: .*; write def __init__\(self, pages\)"),
+        ("cache.policy", "def __init__(self, pages, by): ...", ""),
         ("gc.victim", "def pick(self, *all): ...", ""),
         ("gc.victim", "pick = staticmethod(lambda candidates, by=1: 0)", ""),
         ("cache.policy", "def insert(self, page, dirty, more=1): ...", ""),
@@ -357,8 +364,9 @@ def test_a_policy_that_cannot_be_used_is_told_with_what_mends_it(changes: dict[s
 def test_a_hook_that_cannot_be_called_is_told_with_its_signature(
     tmp_path: Path, key: str, hooks: str, problem: str
 ) -> None:
-    others = "    def remove(self, page): ...\n    def evict(self): ...\n" if key == "cache.policy" else ""
-    text = f"import coflash\n@coflash.policy({key!r})\nclass Mine:\n    {hooks}\n{others}"
+    needed = ("__init__(self, pages)", "insert(self, page, dirty)", "remove(self, page)", "evict(self)")
+    others = [f"    def {one}: ...\n" for one in needed if one.partition("(")[0] not in hooks and key == "cache.policy"]
+    text = f"import coflash\n@coflash.policy({key!r})\nclass Mine:\n    {hooks}\n{''.join(others)}"
     (tmp_path / "mine.py").write_text(text, encoding="utf-8")
     if problem:
         with pytest.raises(CoflashError, match=problem):

@@ -229,6 +229,8 @@ def test_a_policy_of_ones_own_is_named_by_its_class_after_the_built_in_ones(own_
     assert [label.partition(" ")[0] for label in subject.labels] == ["greedy"] * 2 + ["fifo"] * 2 + ["Mine"] * 2
     assert "<td>Mine" in runs_table(shown, BRIEF).html()
     assert len(coflash.results(own_victims, where=["gc.victim=greedy,Mine"])) == 4
+    with pytest.raises(CoflashError, match=r'no run has "its_victim:Mine"; did you mean "Mine"\?'):
+        coflash.results(own_victims, where=["gc.victim=its_victim:Mine"])
     another = {"name": "external", "code": "another_victim:Mine"}
     scenarios = [SMALL.with_({"gc.victim": one}).to_dict() for one in (another, {**another, "code": "its_victim:Mine"})]
     assert varied_keys(scenarios)[0].texts == ("another_victim:Mine", "its_victim:Mine")

@@ -249,6 +249,7 @@ def _ask(
         _show(finding, measures, written, to)
     elif finding.headline:
         console.say(finding.headline, to)
+    console.notes(finding.notes(*measures))
     if finding.problem:
         console.errors().print(f"error: {finding.problem}", style="red", soft_wrap=True)
     console.end_if_failed(finding.lost, quiet)
@@ -258,15 +259,12 @@ def _ask(
 
 
 def _show(finding: Finding, measures: Sequence[str], written: Sequence[str], to: Any) -> None:
-    def show(*lines: str) -> None:
-        for line in filter(None, lines):
-            to.print(line, soft_wrap=True)
-
-    show(finding.headline, *finding.asked)
+    for line in filter(None, (finding.headline, *finding.asked)):
+        console.say(line, to)
     tables = finding.tables(*measures)
     for table in tables:
         if len(tables) > 1:
             to.print()
         console.show_table(table, console=to)
-    show(*written, *finding.said(*measures))
-    console.notes(finding.notes(*measures))
+    for line in filter(None, (*written, *finding.said(*measures))):
+        console.say(line, to)

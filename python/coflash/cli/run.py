@@ -92,14 +92,13 @@ def run(
         place = remote.path_of(out).absolute()
         kept = Checkpoint(
             place.with_name(f".{place.name}.checkpoint"),
-            lambda sentence: notes([] if quiet else [sentence]),
+            lambda sentence: notes([sentence]),
             SECONDS if minutes is None else 60 * minutes,
             replaces_another=force,
         )
     simulated = partial(simulate, chosen, trace or (), warm=warm, records=(operations, decisions), checkpoint=kept)
     first = f"{chosen.name or 'without a name'}: {replaying(chosen, trace or ()).replay}"
-    if not quiet:
-        notes(chosen.cautions())
+    notes(chosen.cautions())
     with _told_if_stopped(None if quiet else kept):
         if quiet:
             result = simulated()
@@ -115,11 +114,11 @@ def run(
             kept.remove()
     finally:  # what cannot be saved can be read
         write_json(json, _written(result, output_format))
+        notes(result.workload["remarks"] if quiet else result.notes)
         if not quiet:
             from coflash.cli.summary import summary
 
             console = errors() if json == STANDARD_OUTPUT else output()
-            notes(result.notes)
             console.print(summary(result))
 
 

@@ -63,7 +63,8 @@ def matching(runs: Iterable[_Run[_Named]], where: Sequence[str]) -> tuple[list[_
         # A list is one value, with commas of its own.
         wanted = [text] if text in found else [each.strip() for each in text.split(",")]
         if absent := [each for each in wanted if not any(_is_same(value, each) for value in found)]:
-            raise CoflashError(f'where: {path}: no run has "{absent[0]}"{hint(absent[0], values[:_VALUES_NAMED])}')
+            own = absent[0].rpartition(":")[2]  # a policy of the user's own is named by its class alone
+            raise CoflashError(f'where: {path}: no run has "{absent[0]}"{hint(own, values[:_VALUES_NAMED])}')
         wanted += [text_of(None)] * path.endswith(".digest")  # policies that are not the user's own have none
         same = [place for place, one in enumerate(leaves) if any(_is_same(one.get(path), each) for each in wanted)]
         kept, leaves = [kept[place] for place in same], [leaves[place] for place in same]

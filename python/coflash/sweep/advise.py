@@ -411,12 +411,9 @@ class _Adviser:
 
     def _has_more(self, ran: int) -> bool:
         workload = self.base.to_dict()["workload"]
-        if ran < workload["requests_max"]:
-            return False
-        beyond = ran // workload.get("repeat", 1) + 1
-        options = workload["trace_options"]
-        made = workload.get("synthetic", {}).get("requests", math.inf)
-        return (len(head(self._trace, beyond, options)) if self._trace else made) >= beyond
+        made, beyond = workload.get("synthetic", {}).get("requests", math.inf), ran // workload.get("repeat", 1) + 1
+        known = len(head(self._trace, beyond, workload["trace_options"])) if self._trace else made
+        return ran >= workload["requests_max"] and bool(known >= beyond)
 
     def _fewest(self, runs: Sequence[Result]) -> float | str:
         try:

@@ -26,6 +26,10 @@ fn error(text: &str) -> String {
 fn an_error_names_the_whole_key_and_the_nearest_match() {
     let cases = [
         ("[cache]\nsizee = \"1GiB\"", "cache.sizee: no such key; did you mean \"size\"?"),
+        (
+            "name = \"x\"\n[gc]\nvictim = { name = external }",
+            "line 3: string values must be quoted, expected literal string; external was given: write \"external\"",
+        ),
         ("[gc]\nvictim = \"gredy\"", "gc.victim: \"gredy\" is not known; did you mean \"greedy\"?"),
         (
             "[gc]\nvictim = \"mine:Clean\"",
