@@ -164,11 +164,11 @@ def policy(key: str) -> Callable[[_Class], _Class]:
         if missing := [name for name in needed if not callable(getattr(cls, name, None))]:
             msg = f"{key}: {_code(cls)} has no method {missing[0]}; it needs {', '.join(needed)}"
             raise CoflashError(msg + place(None, next(iter(_methods(cls)), cls)))
-        _refuse_arguments(key, cls, family)
         given = [name for name in family.numbers if name == family.numbers[0] or hasattr(cls, name)]
         if wrong := [name for name in given if type(getattr(cls, name, None)) is not int or getattr(cls, name) < 1]:
             msg = f"{key}: {_code(cls)}.{wrong[0]}: a whole number from 1 is allowed, such as {wrong[0]} = 2"
             raise CoflashError(msg)
+        _refuse_arguments(key, cls, family)
         cls.__coflash_key__ = key  # type: ignore[attr-defined]
         return cls
 

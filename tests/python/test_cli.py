@@ -77,6 +77,16 @@ def test_quiet_is_quiet(tmp_path: Path) -> None:
     assert json.loads(file.read_text(encoding="utf-8"))["metrics"]["requests"] == 400_000
 
 
+def test_quiet_runs_tell_what_of_the_input_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("ns,op,offset,size\n0,write,0,4096\n1,writ,x,y\n2,write,8192,4096\n", "utf-8")
+    read = ("--read", "columns=auto", "--read", "on_error=skip")
+    told = process("run", "demo", "--trace", str(tmp_path / "t.csv"), *read).stderr
+    done = process("run", "demo", "--trace", str(tmp_path / "t.csv"), *read, "--quiet")
+    assert (done.returncode, done.stdout) == (0, "")
+    skipped = [line for line in told.splitlines() if "skipped" in line]
+    assert skipped and all(line in done.stderr for line in skipped)
+
+
 @pytest.mark.parametrize(
     ("settings", "told"),
     [

@@ -144,7 +144,7 @@ def size(
         raise CoflashError(say("writes nothing"))
     if not about.read.requests and (unread := [one.text for one in bounds if one.measure.path.startswith(_OF_READS)]):
         raise CoflashError(say("reads nothing", goal=unread[0], writes=unread[0].replace("read", "write")))
-    timed = any(one.measure.path not in _UNTIMED for one in bounds)
+    timed = any(not one.is_limit and one.measure.path not in _UNTIMED for one in bounds)
     grown = Grown.of(about, margin, capacity, scenario, is_timed=timed)
     if question.console and grown.how:
         question.console.print(*grown.how, soft_wrap=True)

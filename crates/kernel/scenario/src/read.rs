@@ -75,8 +75,8 @@ fn parse(text: &str) -> Result<Table, ScenarioError> {
     text.parse::<Table>().map_err(|error| {
         let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
         let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-        let bare = error.span().filter(|_| error.message().starts_with("string values must be quoted"));
-        let meant = bare.map(|span| format!("; {0} was given: write \"{0}\"", text[span].trim())).unwrap_or_default();
+        let word = error.span().filter(|_| error.message().contains("must be quoted")).map(|span| &text[span]);
+        let meant = word.map(|word| format!("; {word} was given: write \"{word}\"")).unwrap_or_default();
         ScenarioError::whole(format!("{place}{}{meant}", error.message().replace('\n', "; ")))
     })
 }
