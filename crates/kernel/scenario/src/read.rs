@@ -75,7 +75,7 @@ fn parse(text: &str) -> Result<Table, ScenarioError> {
     text.parse::<Table>().map_err(|error| {
         let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
         let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-        let word = error.span().filter(|_| error.message().contains("must be quoted")).map(|span| &text[span]);
+        let word = error.span().filter(|_| error.message().contains("quoted")).map(|span| &text[span]);
         let meant = word.map(|word| format!("; {word} was given: write \"{word}\"")).unwrap_or_default();
         ScenarioError::whole(format!("{place}{}{meant}", error.message().replace('\n', "; ")))
     })
