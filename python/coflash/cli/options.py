@@ -25,8 +25,8 @@ Options:
     as_json: `--json` As JSON.
     plot: `--plot FILE` Also draw it: a file that ends in .svg, .png or .pdf.
     format: `--format` Tables for a terminal, or for a document.
-    quiet: `--quiet -q` Show neither progress nor tables, but of an answer its first line. Notes stay; of one run those on its
-        input alone.
+    quiet: `--quiet -q` Show neither progress nor tables, but of an answer its first line. Notes stay; of one run those
+        on its input alone.
     folder: `--in DIR` The folder of results, or its URL, with all folders below it.
     measures: `--measure MEASURE` Show this measure, such as response.p99. May be repeated.
     where: `--where KEY=VALUE` Only runs with this value, or one of several: cache.size=32MiB,64MiB. May be repeated.
