@@ -215,13 +215,14 @@ class Results:
     def remarks(self) -> tuple[str, ...]:
         """Notes on the runs, each once: cautions, and assumptions about the workloads. Tables have the same order."""
         notes = ((self.titles[run], notes_of(self._documents[run])) for run in self.in_order())
-        return (*self.cautions, *chain(*self._fleets.values()), *together(notes))
+        return (*self.cautions, *chain(*(one.remarks for one in self._fleets.values())), *together(notes))
 
     @property
     def cautions(self) -> tuple[str, ...]:
         """Notes on broken runs that were passed over, on fleets, and on mixtures of revisions and of traces."""
         documents = self._documents.values()
-        return (*self._broken, *self._fleets, *mixed_revisions(documents), *replaced_inputs(self.place, documents))
+        fleets = (one.short for one in self._fleets.values())
+        return (*self._broken, *fleets, *mixed_revisions(documents), *replaced_inputs(self.place, documents))
 
     def metrics(self, run: str) -> Metrics | None:
         """Return the metrics of a run by its full name; None if there is no such run."""
@@ -416,7 +417,7 @@ def results(path: str | os.PathLike[str] = "results", where: Sequence[str] = ())
     has_begun = isinstance(store, FolderStore) and (store.path / "runs").is_dir()
     if not runs and (store.broken or not has_begun):
         raise CoflashError(store.broken[0]) if store.broken else no_result(store.place)
-    found, older = matching(runs, where)
+    found, older = matching(runs, where, store.fleets)
     return Results(store.place, found, [*store.broken, *older], store.fleets)
 
 

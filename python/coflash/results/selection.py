@@ -6,14 +6,15 @@ import difflib
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from coflash import external
 from coflash._core import CoflashError, hint
-from coflash.quantity import agreed, counted, number_in
+from coflash.quantity import agreed, counted, number_in, some
 from coflash.results.identity import inputs_of_run, superseded_inputs
 from coflash.results.result import DOCUMENT, revision_of
-from coflash.results.store import LocalFolder, RunFolder
+from coflash.results.store import Fleets, LocalFolder, RunFolder
 from coflash.results.varying_keys import OWN, Key, name_own, words
 from coflash.scenario import as_text, flat, leaf, text_of
 
@@ -23,15 +24,19 @@ _Run = tuple[_Named, RunFolder, Mapping[str, Any]]
 _VALUES_NAMED = 12
 
 
-def matching(runs: Iterable[_Run[_Named]], where: Sequence[str]) -> tuple[list[_Run[_Named]], list[str]]:
+def matching(
+    runs: Iterable[_Run[_Named]], where: Sequence[str], fleets: Fleets
+) -> tuple[list[_Run[_Named]], list[str]]:
     """Keep the runs whose scenarios meet all conditions; of each own policy and input file one version alone.
 
-    Of a policy that is the version asked for last; of a file that was changed the present one, where runs have it.
+    Of a policy that is the version asked for last; of a file that was changed the present one, where runs have it. Of a
+    folder's fleets that is the one asked last.
 
     Args:
         runs: The runs.
         where: Conditions `KEY=VALUE` or `KEY=VALUE,VALUE`. Units do not matter: 1GiB is 1024MiB. One on a digest
             chooses a version of a policy of the user's own, and keeps the runs of other policies.
+        fleets: The fleets in the folders of the runs.
 
     Returns:
         The runs, and a note on each version that was left out.
@@ -41,7 +46,8 @@ def matching(runs: Iterable[_Run[_Named]], where: Sequence[str]) -> tuple[list[_
     """
     kept, notes = _once(runs)
     kept, of_files = _present(kept)
-    notes += of_files
+    kept, of_fleets = _asked(kept, fleets)
+    notes += [*of_files, *of_fleets]
     if not any(".digest" in condition for condition in where):
         kept, of_policies = _newest(kept)
         notes += of_policies
@@ -94,6 +100,23 @@ def _present(runs: list[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:
     told = "{} was changed: {} of it as it was before left out (another --out keeps them apart)"
     notes = [told.format(name, counted(count, "run")) for name, count in older.items()]
     return [run for run, files in zip(runs, read, strict=True) if not files & old], notes
+
+
+def _asked(runs: list[_Run[_Named]], fleets: Fleets) -> tuple[list[_Run[_Named]], list[str]]:
+    """Leave out the runs of volumes that the fleet last asked of their folder does not have, with a note on each."""
+    kept, others = list[_Run[_Named]](), dict[Path, list[str]]()
+    for run in runs:
+        place, name = Path(str(run[1])).parent.parent, run[2]["scenario"].get("name")
+        volume = {(name, file[key]) for file in inputs_of_run(run[2]) for key in ("file", "sha256")}
+        fleet = fleets.get(place)
+        if fleet and volume & fleet.former and not volume & fleet.volumes:
+            others.setdefault(place, []).append(str(name))
+        else:
+            kept.append(run)
+    told = "{}: {} of volumes that the fleet last asked does not have left out: {} (another --out keeps them apart)"
+    return kept, [
+        told.format(place, counted(len(of), "run"), some([*dict.fromkeys(of)])) for place, of in others.items()
+    ]
 
 
 def _newest(runs: list[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:

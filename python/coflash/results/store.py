@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from coflash._core import CoflashError
 from coflash.files import atomic_write, remote
@@ -119,8 +119,7 @@ class FolderStore:
         for inner, folders, files in os.walk(self.path):  # ignores folders that vanish
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             if FLEET in files:
-                with suppress(OSError):
-                    self.fleets |= _said_of(inner, Path(inner, FLEET).read_bytes())
+                self.fleets |= self.fleet(Path(inner))
             if DOCUMENT in files and (content := self._known((folder := Path(inner)) / DOCUMENT)) is not None:
                 steps = folder.parts[len(self.path.parts) :]
                 yield _name(steps) or self.path.resolve().name, LocalFolder(folder), content
@@ -153,6 +152,12 @@ class FolderStore:
         with atomic_write.folder(folder, replaces=None) as new:
             result.write_files(new)
         (self.path / _FAILED / f"{key}.json").unlink(missing_ok=True)
+
+    def fleet(self, place: Path | None = None) -> Fleets:
+        """Return what is known of the fleet last asked of the folder, or of another one."""
+        with suppress(OSError):
+            return _said_of(str(place or self.path), ((place or self.path) / FLEET).read_bytes())
+        return {}
 
     def write_fleet(self, text: str) -> None:
         """Store the document of a fleet, in the place of that of an earlier one.
@@ -228,6 +233,9 @@ class UrlStore:
             self._tree.put_folder(f"{_RUNS}/{key}/", Path(place), last=DOCUMENT)
         self._tree.remove(f"{_FAILED}/{key}.json")
 
+    def fleet(self) -> Fleets:  # noqa: D102
+        return _said_of(self.place, self._tree.contents([FLEET]).get(FLEET, b""))
+
     def write_fleet(self, text: str) -> None:  # noqa: D102
         self._tree.put(FLEET, text.encode())
 
@@ -286,12 +294,25 @@ def _name(steps: Iterable[str]) -> str:
     return "/".join(step for step in steps if step != _RUNS)
 
 
+class Asked(NamedTuple):
+    """What is to be known of the fleet last asked of a folder."""
+
+    short: str
+    remarks: list[str]
+    volumes: frozenset[tuple[str, str]]
+    """The name of each volume with its file, and with the digest of that."""
+    former: frozenset[tuple[str, str]]
+    """Those of this and of earlier fleets."""
+
+
 def _said_of(place: str, fleet: bytes) -> Fleets:
     """Return what the document of a fleet says; nothing if it is another document of this name."""
     with suppress(ValueError, TypeError, KeyError):
         document = json.loads(fleet)
         said = f"{place}: a fleet of {document['count']}, each with runs of its own, by its name: count(distinct name)"
-        return {said: document["remarks"]}
+        volumes = ((one["name"], one[key]) for one in document["volumes"] for key in ("file", "sha256"))
+        former = frozenset(map(tuple, document.get("former", ())))
+        return {Path(place): Asked(said, document["remarks"], frozenset(volumes), former)}
     return {}
 
 
@@ -312,5 +333,5 @@ RunFolder: TypeAlias = LocalFolder | _RemoteFolder
 Store: TypeAlias = FolderStore | UrlStore
 Run = tuple[str, RunFolder, Mapping[str, Any]]
 """The name of a run, its files, and its document."""
-Fleets: TypeAlias = dict[str, list[str]]
-"""What is to be known of the fleets of a folder in short, each with its remarks."""
+Fleets: TypeAlias = dict[Path, Asked]
+"""The fleets of a folder, by the place of each."""

@@ -95,7 +95,7 @@ class Subject:
         notes = ((*one.document.get("notes", ()), *checks(one.document)) for one in self.results)
         return (
             *self.broken,
-            *(said for short, remarks in self.fleets.items() for said in (short, *remarks)),
+            *(said for fleet in self.fleets.values() for said in (fleet.short, *fleet.remarks)),
             *mixed_revisions(result.document for result in self.results),
             *together(zip(self.labels, notes, strict=True)),
         )
@@ -134,7 +134,8 @@ class Subject:
             fleets |= store.fleets
         if not loaded:
             raise CoflashError(next(iter(broken)))
-        found, older = matching(((run, LocalFolder(place), run.document) for place, run in loaded.items()), where)
+        runs = ((run, LocalFolder(place), run.document) for place, run in loaded.items())
+        found, older = matching(runs, where, fleets)
         results = [result for result, *_ in found]
         descriptions = {result.document["scenario"].get("description", "") for result in results}
         question = descriptions.pop() if len(descriptions) == 1 else ""

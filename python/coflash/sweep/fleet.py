@@ -87,6 +87,8 @@ class Fleet(Finding, Tabular):
     """The runs; the points have a value `name`, the volume."""
     unread: Mapping[str, str] = field(default_factory=dict)
     """Why files cannot be read, which were skipped."""
+    former: frozenset[tuple[str, str]] = frozenset()
+    """The names of the volumes that the folder had before, each with its file, and with the digest of that."""
 
     def __repr__(self) -> str:
         return f"<Fleet of {self.count} in {self.sweep.place}>"
@@ -290,6 +292,7 @@ class Fleet(Finding, Tabular):
             "volumes": [asdict(one) for one in self.volumes],
             "left_out": [one.name for one in self.left_out],
             "unread": self.unread,
+            "former": sorted(self.former),
             "points": self.designs,
             "whole": self.whole,
             "measures": {
@@ -382,7 +385,9 @@ def fleet(
         for point, values in zip(row, designs, strict=True)
     ]
     done = swept(Plan(tuple(points)), store, place, errors() if progress else None)
-    made = Fleet(tuple(writers), tuple(one for one in found if not one.written_bytes), needed, least, done, unread)
+    former = frozenset(volume for one in store.fleet().values() for volume in one.volumes | one.former)
+    idle = tuple(one for one in found if not one.written_bytes)
+    made = Fleet(tuple(writers), idle, needed, least, done, unread, former)
     store.write_fleet(made.to_json())
     return made
 
