@@ -44,10 +44,10 @@ def test_volumes_of_files_that_were_removed_are_left_out_and_named(tmp_path: Pat
     ):
         assert sorted(known.to_polars()["name"]) == ["a", "c", "demo"], "a sweep of the folder is no volume"
         (said,) = (text for text in cautions if "left out" in text)
-        assert "1 run of volumes that the fleet last asked does not have left out: b (another --out keeps" in said
+        assert "b.csv is no longer in its fleet: 1 run of it as it was before left out (another --out keeps" in said
     page = Subject.read([out])
     assert sorted(one.document["scenario"]["name"] for one in page.results) == ["a", "c", "demo"]
-    assert any("left out: b (" in text for text in page.remarks)
+    assert any("b.csv is no longer in its fleet" in text for text in page.remarks)
     assert sorted(found.to_polars()["name"]) == ["a", "c"]
 
 

@@ -192,9 +192,9 @@ def test_runs_are_chosen_by_their_values(place: Path) -> None:
         with pytest.raises(CoflashError, match=message):
             coflash.results(place, where=[where])
     runs = [("", LocalFolder(place), {"scenario": {"cache": {"size": size}}}) for size in ("20%", "1%", "5%")]
-    assert [run[2] for run in matching(runs, ["cache.size=0.05"], {})[0]] == [runs[2][2]], "5% is 0.05"
+    assert [run[2] for run in matching(runs, ["cache.size=0.05"])[0]] == [runs[2][2]], "5% is 0.05"
     with pytest.raises(CoflashError, match="allowed: 1%, 5%, 20%"):
-        matching(runs, ["cache.size=6%"], {})
+        matching(runs, ["cache.size=6%"])
 
 
 VICTIM = """

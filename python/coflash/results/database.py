@@ -87,7 +87,7 @@ class Results:
         self, place: str, runs: Iterable[Run], broken: Sequence[str] = (), fleets: Fleets | None = None
     ) -> None:
         known = list(runs)
-        self.place, self._broken, self._fleets = place, broken, fleets or {}
+        self.place, self._broken, self._fleets = place, broken, fleets or Fleets()
         self._folders = {name: folder for name, folder, _ in known}
         self._documents: dict[str, Mapping[str, Any]] = {name: document for name, _, document in known}
         self._metrics = {name: Metrics(document["metrics"]) for name, document in self._documents.items()}
@@ -215,14 +215,13 @@ class Results:
     def remarks(self) -> tuple[str, ...]:
         """Notes on the runs, each once: cautions, and assumptions about the workloads. Tables have the same order."""
         notes = ((self.titles[run], notes_of(self._documents[run])) for run in self.in_order())
-        return (*self.cautions, *chain(*(one.remarks for one in self._fleets.values())), *together(notes))
+        return (*self.cautions, *chain(*self._fleets.values()), *together(notes))
 
     @property
     def cautions(self) -> tuple[str, ...]:
         """Notes on broken runs that were passed over, on fleets, and on mixtures of revisions and of traces."""
         documents = self._documents.values()
-        fleets = (one.short for one in self._fleets.values())
-        return (*self._broken, *fleets, *mixed_revisions(documents), *replaced_inputs(self.place, documents))
+        return (*self._broken, *self._fleets, *mixed_revisions(documents), *replaced_inputs(self.place, documents))
 
     def metrics(self, run: str) -> Metrics | None:
         """Return the metrics of a run by its full name; None if there is no such run."""
@@ -417,7 +416,7 @@ def results(path: str | os.PathLike[str] = "results", where: Sequence[str] = ())
     has_begun = isinstance(store, FolderStore) and (store.path / "runs").is_dir()
     if not runs and (store.broken or not has_begun):
         raise CoflashError(store.broken[0]) if store.broken else no_result(store.place)
-    found, older = matching(runs, where, store.fleets)
+    found, older = matching(runs, where, store.fleets.gone)
     return Results(store.place, found, [*store.broken, *older], store.fleets)
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import difflib
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import chain
 from typing import Any, TypeVar
 
 from coflash import external
 from coflash._core import CoflashError, hint
-from coflash.quantity import agreed, counted, number_in, some
+from coflash.quantity import agreed, counted, number_in
 from coflash.results.identity import inputs_of_run, superseded_inputs
 from coflash.results.result import DOCUMENT, revision_of
-from coflash.results.store import Fleets, LocalFolder, RunFolder
+from coflash.results.store import LocalFolder, RunFolder
 from coflash.results.varying_keys import OWN, Key, name_own, words
 from coflash.scenario import as_text, flat, leaf, text_of
 
@@ -25,18 +25,18 @@ _VALUES_NAMED = 12
 
 
 def matching(
-    runs: Iterable[_Run[_Named]], where: Sequence[str], fleets: Fleets
+    runs: Iterable[_Run[_Named]], where: Sequence[str], gone: Set[tuple[str, str]] = frozenset()
 ) -> tuple[list[_Run[_Named]], list[str]]:
     """Keep the runs whose scenarios meet all conditions; of each own policy and input file one version alone.
 
-    Of a policy that is the version asked for last; of a file that was changed the present one, where runs have it. Of a
-    folder's fleets that is the one asked last.
+    Of a policy that is the version asked for last; of a file that was changed the present one, where runs have it; of
+    fleets the volumes asked for last.
 
     Args:
         runs: The runs.
         where: Conditions `KEY=VALUE` or `KEY=VALUE,VALUE`. Units do not matter: 1GiB is 1024MiB. One on a digest
             chooses a version of a policy of the user's own, and keeps the runs of other policies.
-        fleets: The fleets in the folders of the runs.
+        gone: The name and the digest of each volume that is no longer in its fleet.
 
     Returns:
         The runs, and a note on each version that was left out.
@@ -45,9 +45,8 @@ def matching(
         CoflashError: No run has such a key, or none that meets the earlier conditions has such a value.
     """
     kept, notes = _once(runs)
-    kept, of_files = _present(kept)
-    kept, of_fleets = _asked(kept, fleets)
-    notes += [*of_files, *of_fleets]
+    kept, of_files = _present(kept, gone)
+    notes += of_files
     if not any(".digest" in condition for condition in where):
         kept, of_policies = _newest(kept)
         notes += of_policies
@@ -92,31 +91,20 @@ def _once(runs: Iterable[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:
     return [*found.values()], [told] if again else []
 
 
-def _present(runs: list[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:
-    """Leave out the runs of files as they were before, with a note on each file."""
+def _present(runs: list[_Run[_Named]], gone: Set[tuple[str, str]]) -> tuple[list[_Run[_Named]], list[str]]:
+    """Leave out the runs of files as they were before, and of volumes that are gone, with a note on each file."""
     old = superseded_inputs(document for *_, document in runs)
-    read = [{(file["file"], file["sha256"]) for file in inputs_of_run(document)} for *_, document in runs]
-    older = Counter(name for files in read for name, _ in files & old)
-    told = "{} was changed: {} of it as it was before left out (another --out keeps them apart)"
-    notes = [told.format(name, counted(count, "run")) for name, count in older.items()]
-    return [run for run, files in zip(runs, read, strict=True) if not files & old], notes
 
+    def left_out(document: Mapping[str, Any]) -> set[tuple[str, str]]:
+        read = {(file["file"], file["sha256"]) for file in inputs_of_run(document)}
+        before = {(file, "was changed") for file, _ in read & old}
+        name = document["scenario"].get("name")
+        return before | {(file, "is no longer in its fleet") for file, digest in read if (name, digest) in gone}
 
-def _asked(runs: list[_Run[_Named]], fleets: Fleets) -> tuple[list[_Run[_Named]], list[str]]:
-    """Leave out the runs of volumes that the fleet last asked of their folder does not have, with a note on each."""
-    kept, others = list[_Run[_Named]](), dict[Path, list[str]]()
-    for run in runs:
-        place, name = Path(str(run[1])).parent.parent, run[2]["scenario"].get("name")
-        volume = {(name, file[key]) for file in inputs_of_run(run[2]) for key in ("file", "sha256")}
-        fleet = fleets.get(place)
-        if fleet and volume & fleet.former and not volume & fleet.volumes:
-            others.setdefault(place, []).append(str(name))
-        else:
-            kept.append(run)
-    told = "{}: {} of volumes that the fleet last asked does not have left out: {} (another --out keeps them apart)"
-    return kept, [
-        told.format(place, counted(len(of), "run"), some([*dict.fromkeys(of)])) for place, of in others.items()
-    ]
+    files = [left_out(document) for *_, document in runs]
+    told = "{} {}: {} of it as it was before left out (another --out keeps them apart)"
+    notes = [told.format(*why, counted(count, "run")) for why, count in Counter(chain(*files)).items()]
+    return [run for run, of in zip(runs, files, strict=True) if not of], notes
 
 
 def _newest(runs: list[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:

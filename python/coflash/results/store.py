@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from coflash._core import CoflashError
 from coflash.files import atomic_write, remote
@@ -42,6 +42,29 @@ class Failure:
     """The label of the run."""
     error: str
     """The reason."""
+
+
+class Fleets(dict[str, list[str]]):
+    """What is to be known of the fleets of a folder in short, each with its remarks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: set[tuple[str, str, str]] = set()
+        """The name, the file and the digest of each volume that a fleet has had."""
+        self.gone: set[tuple[str, str]] = set()
+        """The name and the digest of those that the fleet last asked does not have."""
+
+    def read(self, place: str, fleet: bytes) -> None:
+        """Take what the document of a fleet says; nothing if it is another document of this name."""
+        with suppress(ValueError, TypeError, KeyError):
+            document = json.loads(fleet)
+            short = f"{place}: a fleet of {document['count']}, each with runs of its own, by its name"
+            self[f"{short}: count(distinct name)"] = document["remarks"]
+            now = {(one["name"], one["file"], one["sha256"]) for one in document["volumes"]}
+            former = {(name, file, digest) for name, file, digest in document.get("former", ())}
+            self.asked |= now | former
+            there = {(name, one) for name, *both in now for one in both}
+            self.gone |= {(name, digest) for name, file, digest in former if not {(name, digest), (name, file)} & there}
 
 
 class Unstored(CoflashError):  # noqa: N818 - a word that says it
@@ -77,7 +100,7 @@ class FolderStore:
     def __init__(self, path: Path, place: str = "") -> None:
         self.path, self.place = path, place or str(path)
         self.broken: list[str] = []
-        self.fleets: Fleets = {}
+        self.fleets = Fleets()
 
     def check(self) -> None:
         """Check that results can be written.
@@ -119,7 +142,8 @@ class FolderStore:
         for inner, folders, files in os.walk(self.path):  # ignores folders that vanish
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             if FLEET in files:
-                self.fleets |= self.fleet(Path(inner))
+                with suppress(OSError):
+                    self.fleets.read(inner, Path(inner, FLEET).read_bytes())
             if DOCUMENT in files and (content := self._known((folder := Path(inner)) / DOCUMENT)) is not None:
                 steps = folder.parts[len(self.path.parts) :]
                 yield _name(steps) or self.path.resolve().name, LocalFolder(folder), content
@@ -153,11 +177,9 @@ class FolderStore:
             result.write_files(new)
         (self.path / _FAILED / f"{key}.json").unlink(missing_ok=True)
 
-    def fleet(self, place: Path | None = None) -> Fleets:
-        """Return what is known of the fleet last asked of the folder, or of another one."""
-        with suppress(OSError):
-            return _said_of(str(place or self.path), ((place or self.path) / FLEET).read_bytes())
-        return {}
+    def fleet(self) -> bytes:
+        """Return the document of the last fleet; nothing if there is none."""
+        return (self.path / FLEET).read_bytes() if (self.path / FLEET).is_file() else b""
 
     def write_fleet(self, text: str) -> None:
         """Store the document of a fleet, in the place of that of an earlier one.
@@ -188,7 +210,7 @@ class UrlStore:
         self._tree = remote.Tree(url)
         self.place = self._tree.url
         self.broken: list[str] = []
-        self.fleets: Fleets = {}
+        self.fleets = Fleets()
         self._copies = _Copies()
 
     @cached_property
@@ -217,7 +239,7 @@ class UrlStore:
             raise no_result(self.place)
         fleets = [name for name in names if name.split("/")[-1] == FLEET]
         for name, fleet in self._tree.contents(fleets).items():
-            self.fleets |= _said_of(self._tree.url_of(name.removesuffix(FLEET)).rstrip("/"), fleet)
+            self.fleets.read(self._tree.url_of(name.removesuffix(FLEET)).rstrip("/"), fleet)
         for document, content in self._documents(documents):
             yield _name(document.split("/")[:-1]) or self.place.rsplit("/", 1)[-1], self._folder(document), content
 
@@ -233,8 +255,8 @@ class UrlStore:
             self._tree.put_folder(f"{_RUNS}/{key}/", Path(place), last=DOCUMENT)
         self._tree.remove(f"{_FAILED}/{key}.json")
 
-    def fleet(self) -> Fleets:  # noqa: D102
-        return _said_of(self.place, self._tree.contents([FLEET]).get(FLEET, b""))
+    def fleet(self) -> bytes:  # noqa: D102
+        return self._tree.contents([FLEET]).get(FLEET, b"")
 
     def write_fleet(self, text: str) -> None:  # noqa: D102
         self._tree.put(FLEET, text.encode())
@@ -294,28 +316,6 @@ def _name(steps: Iterable[str]) -> str:
     return "/".join(step for step in steps if step != _RUNS)
 
 
-class Asked(NamedTuple):
-    """What is to be known of the fleet last asked of a folder."""
-
-    short: str
-    remarks: list[str]
-    volumes: frozenset[tuple[str, str]]
-    """The name of each volume with its file, and with the digest of that."""
-    former: frozenset[tuple[str, str]]
-    """Those of this and of earlier fleets."""
-
-
-def _said_of(place: str, fleet: bytes) -> Fleets:
-    """Return what the document of a fleet says; nothing if it is another document of this name."""
-    with suppress(ValueError, TypeError, KeyError):
-        document = json.loads(fleet)
-        said = f"{place}: a fleet of {document['count']}, each with runs of its own, by its name: count(distinct name)"
-        volumes = ((one["name"], one[key]) for one in document["volumes"] for key in ("file", "sha256"))
-        former = frozenset(map(tuple, document.get("former", ())))
-        return {Path(place): Asked(said, document["remarks"], frozenset(volumes), former)}
-    return {}
-
-
 def _text(failure: Failure) -> str:
     return json.dumps(asdict(failure), indent=2, ensure_ascii=False) + "\n"
 
@@ -333,5 +333,3 @@ RunFolder: TypeAlias = LocalFolder | _RemoteFolder
 Store: TypeAlias = FolderStore | UrlStore
 Run = tuple[str, RunFolder, Mapping[str, Any]]
 """The name of a run, its files, and its document."""
-Fleets: TypeAlias = dict[Path, Asked]
-"""The fleets of a folder, by the place of each."""

@@ -45,7 +45,7 @@ class Subject:
     """The conditions by which the results were chosen."""
     broken: tuple[str, ...] = ()
     """The runs that were passed over, each with the reason."""
-    fleets: Fleets = field(default_factory=dict)
+    fleets: Fleets = field(default_factory=Fleets)
     """What is to be known of the fleets in the folders."""
     search: Mapping[str, Any] | None = None
     """The search that the runs are trials of, as `Tuning.document` gives it; None without one."""
@@ -95,7 +95,7 @@ class Subject:
         notes = ((*one.document.get("notes", ()), *checks(one.document)) for one in self.results)
         return (
             *self.broken,
-            *(said for fleet in self.fleets.values() for said in (fleet.short, *fleet.remarks)),
+            *(said for short, remarks in self.fleets.items() for said in (short, *remarks)),
             *mixed_revisions(result.document for result in self.results),
             *together(zip(self.labels, notes, strict=True)),
         )
@@ -119,7 +119,7 @@ class Subject:
         """
         loaded: dict[Path, Result] = {}
         broken: dict[str, None] = {}
-        fleets: Fleets = {}
+        fleets = Fleets()
         for path in paths:
             store = FolderStore(path)
             places = [folder.here() for _, folder, _ in store.all_runs()]
@@ -132,10 +132,11 @@ class Subject:
                     broken[str(run)] = None
             broken |= dict.fromkeys(store.broken)
             fleets |= store.fleets
+            fleets.gone |= store.fleets.gone
         if not loaded:
             raise CoflashError(next(iter(broken)))
         runs = ((run, LocalFolder(place), run.document) for place, run in loaded.items())
-        found, older = matching(runs, where, fleets)
+        found, older = matching(runs, where, fleets.gone)
         results = [result for result, *_ in found]
         descriptions = {result.document["scenario"].get("description", "") for result in results}
         question = descriptions.pop() if len(descriptions) == 1 else ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
@@ -21,7 +21,7 @@ from coflash.measures.measure import CAUSES, Measure
 from coflash.quantity import counted, show, some
 from coflash.results.notes import together
 from coflash.results.result import notes_of
-from coflash.results.store import Failure, store_at
+from coflash.results.store import Failure, Fleets, store_at
 from coflash.runs.inputs import Input
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep import Sweep, points_of, swept
@@ -87,8 +87,8 @@ class Fleet(Finding, Tabular):
     """The runs; the points have a value `name`, the volume."""
     unread: Mapping[str, str] = field(default_factory=dict)
     """Why files cannot be read, which were skipped."""
-    former: frozenset[tuple[str, str]] = frozenset()
-    """The names of the volumes that the folder had before, each with its file, and with the digest of that."""
+    former: Set[tuple[str, str, str]] = frozenset()
+    """The name, the file and the digest of each volume that earlier fleets of the folder had."""
 
     def __repr__(self) -> str:
         return f"<Fleet of {self.count} in {self.sweep.place}>"
@@ -385,9 +385,10 @@ def fleet(
         for point, values in zip(row, designs, strict=True)
     ]
     done = swept(Plan(tuple(points)), store, place, errors() if progress else None)
-    former = frozenset(volume for one in store.fleet().values() for volume in one.volumes | one.former)
+    earlier = Fleets()
+    earlier.read(store.place, store.fleet())
     idle = tuple(one for one in found if not one.written_bytes)
-    made = Fleet(tuple(writers), idle, needed, least, done, unread, former)
+    made = Fleet(tuple(writers), idle, needed, least, done, unread, earlier.asked)
     store.write_fleet(made.to_json())
     return made
 
