@@ -286,7 +286,7 @@ class Results:
         columns = columns if text else with_units(with_bytes(columns, [*self._documents.values()]))
         numbers = {*metric_names()}
         return core.Table.from_pydict(
-            {name: column_of(values, is_number=name in numbers) for name, values in columns.items()}
+            {name: column_of(values, float if name in numbers else str) for name, values in columns.items()}
         )
 
     def to_polars(self, *, text: bool = False) -> pl.DataFrame:
