@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,10 @@ def test_volumes_of_files_that_were_removed_are_left_out_and_named(tmp_path: Pat
     assert sorted(coflash.results(out).to_polars()["name"]) == ["a", "b", "c", "demo"]
     (folder / "b.csv").unlink()
     found = ask(folder, out)
+    shutil.copytree(out, tmp_path / "other")
+    (tmp_path / "other" / "fleet.json").unlink()
+    assert len(coflash.results(tmp_path / "other")) == 4, "what is gone is gone from its own folder"
+    shutil.rmtree(tmp_path / "other")
     for known, cautions in (
         (coflash.results(out), coflash.results(out).cautions),
         (coflash.results(tmp_path), coflash.results(tmp_path).cautions),

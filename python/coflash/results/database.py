@@ -26,7 +26,6 @@ from coflash.measures.metrics import Metrics
 from coflash.quantity import counted, number_in, with_units
 from coflash.results.amounts import with_bytes
 from coflash.results.assumptions import assumed, texts_of
-from coflash.results.identity import replaced_inputs
 from coflash.results.notes import together
 from coflash.results.result import (
     DOCUMENT,
@@ -220,8 +219,7 @@ class Results:
     @property
     def cautions(self) -> tuple[str, ...]:
         """Notes on broken runs that were passed over, on fleets, and on mixtures of revisions and of traces."""
-        documents = self._documents.values()
-        return (*self._broken, *self._fleets, *mixed_revisions(documents), *replaced_inputs(self.place, documents))
+        return (*self._broken, *self._fleets, *mixed_revisions(self._documents.values()))
 
     def metrics(self, run: str) -> Metrics | None:
         """Return the metrics of a run by its full name; None if there is no such run."""

@@ -51,8 +51,8 @@ class Fleets(dict[str, list[str]]):
         super().__init__()
         self.asked: set[tuple[str, str, str]] = set()
         """The name, the file and the digest of each volume that a fleet has had."""
-        self.gone: set[tuple[str, str]] = set()
-        """The name and the digest of those that the fleet last asked does not have."""
+        self.gone: set[tuple[Path, str, str]] = set()
+        """The folder, the name and the digest of those that the fleet last asked there does not have."""
 
     def read(self, place: str, fleet: bytes) -> None:
         """Take what the document of a fleet says; nothing if it is another document of this name."""
@@ -64,7 +64,8 @@ class Fleets(dict[str, list[str]]):
             former = {(name, file, digest) for name, file, digest in document.get("former", ())}
             self.asked |= now | former
             there = {(name, one) for name, *both in now for one in both}
-            self.gone |= {(name, digest) for name, file, digest in former if not {(name, digest), (name, file)} & there}
+            gone = [(name, digest) for name, file, digest in former if not {(name, digest), (name, file)} & there]
+            self.gone |= {(Path(place), name, digest) for name, digest in gone}
 
 
 class Unstored(CoflashError):  # noqa: N818 - a word that says it
