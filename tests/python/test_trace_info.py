@@ -380,3 +380,12 @@ def test_surveys_can_be_put_together_whatever_their_traces_lack(tmp_path: Path) 
     tables = [pl.read_parquet(tmp_path / f"{name}.parquet") for name in (*files, "gone")]
     assert all(table.schema == tables[0].schema for table in tables)
     assert pl.concat(tables).height == 4
+
+
+def test_the_first_line_of_a_description_says_that_units_are_assumed(tmp_path: Path) -> None:
+    (file := tmp_path / "guess.csv").write_text("time,op,offset,size\n0,W,0,4096\n7,W,8192,4096\n9,W,8192,4096\n")
+    ran = CliRunner().invoke(app, ["trace", "info", str(file), "--read", "columns=auto"])
+    assert re.match(r"format +columns \(units assumed\)\n", ran.stdout), ran.stdout
+    file.write_text(file.read_text().replace("time,op,offset,size", "time_us,op,offset_bytes,size_bytes"))
+    ran = CliRunner().invoke(app, ["trace", "info", str(file)])
+    assert re.match(r"format +columns\n", ran.stdout), ran.stdout

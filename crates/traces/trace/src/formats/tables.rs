@@ -186,14 +186,14 @@ impl LineParser for TableParser {
         let mut remarks: Vec<_> = remark.iter().map(|remark| (*remark).to_owned()).collect();
         if !self.has_dates {
             let time = Duration { ns: self.scale[0] };
-            remarks.push(format!("times are no dates, as those of {name} are: read as {time} since the first request (option columns)"));
+            remarks.push(format!("times are no dates, as those of {name} are: {time} since the first request is assumed (option columns)"));
         }
         if let Some(look_alikes) = look_alikes {
             let [time, address, size] = self.scale;
             let (time, address, size) =
                 (Duration { ns: time }, Bytes { count: address }, Bytes { count: size });
             remarks.push(format!(
-                "five ASCII columns do not tell their units: read as {name}, times in {time}, addresses in {address}, sizes in \
+                "five ASCII columns do not tell their units: {name} is assumed, times in {time}, addresses in {address}, sizes in \
                  {size} (options units.time, units.address, units.size; similar formats: {look_alikes})"
             ));
         }
