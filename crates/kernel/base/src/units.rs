@@ -25,7 +25,8 @@ fn parse(text: &str, units: &[Unit], what: &str) -> Result<u64, UnitError> {
     let split =
         trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(split);
-    let unit = unit.trim();
+    // Zero is the same in any unit.
+    let unit = if trimmed == "0" { units[0].0 } else { unit.trim() };
     if unit.starts_with(['-', '−']) {
         return Err(wrong(": it is negative"));
     }
@@ -120,6 +121,12 @@ macro_rules! text_serde {
                     }
                     fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
                         text.parse().map_err(E::custom)
+                    }
+                    fn visit_i64<E: de::Error>(self, number: i64) -> Result<$name, E> {
+                        match number {
+                            0 => self.visit_str("0"),
+                            _ => Err(E::invalid_type(de::Unexpected::Signed(number), &self)),
+                        }
                     }
                     $(fn visit_f64<E: de::Error>(self, $number: f64) -> Result<$name, E> {
                         self.visit_str(&$text)
@@ -399,6 +406,19 @@ mod tests {
         assert_eq!("5%".parse(), Ok(Share::percent(5)));
         assert_eq!("0.05".parse(), Ok(Share::percent(5)));
         assert_eq!("12.5%".parse(), Ok(Share { ppb: 125_000_000 }));
+    }
+
+    #[test]
+    fn zero_needs_no_unit() {
+        assert_eq!(("0".parse(), " 0 ".parse()), (Ok(Bytes::ZERO), Ok(Duration::ZERO)));
+        let read = |text: &str| -> Result<Duration, _> {
+            crate::read::read(&serde_json::from_str::<serde_json::Value>(text).unwrap())
+        };
+        assert_eq!((read("0").unwrap(), read("\"0\"").unwrap()), (Duration::ZERO, Duration::ZERO));
+        assert!(read("1").unwrap_err().to_string().contains("its unit is missing"));
+        assert!(
+            "00".parse::<Bytes>().is_err() && "0.".parse::<Bytes>().is_err() && "1".parse::<Bytes>().is_err()
+        );
     }
 
     #[test]
