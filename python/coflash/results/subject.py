@@ -122,6 +122,7 @@ class Subject:
         fleets = Fleets()
         for path in paths:
             store = FolderStore(path)
+            store.fleets = fleets
             places = [folder.here() for _, folder, _ in store.all_runs()]
             if not places and not store.broken:
                 raise no_result(path)
@@ -131,8 +132,6 @@ class Subject:
                 else:
                     broken[str(run)] = None
             broken |= dict.fromkeys(store.broken)
-            fleets |= store.fleets
-            fleets.gone |= store.fleets.gone
         if not loaded:
             raise CoflashError(next(iter(broken)))
         runs = ((run, LocalFolder(place), run.document) for place, run in loaded.items())

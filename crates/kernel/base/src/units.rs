@@ -92,12 +92,6 @@ macro_rules! quantity {
             }
         }
 
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Display::fmt(self, f)
-            }
-        }
-
         text_serde!($name, concat!($what, " such as \"", $example, "\""), $example);
     };
 }
@@ -105,6 +99,12 @@ macro_rules! quantity {
 /// A type that is a string in scenarios.
 macro_rules! text_serde {
     ($name:ident, $expecting:expr, $($example:literal),+ $(; number $number:ident => $text:expr)?) => {
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
@@ -299,7 +299,7 @@ impl FromStr for Share {
 }
 
 /// A ratio to a whole of which it is no part, so that it may exceed 100 %; written as a share.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Save)]
+#[derive(Clone, Copy, PartialEq, Eq, Save)]
 pub struct Ratio(pub Share);
 
 impl FromStr for Ratio {
@@ -329,12 +329,6 @@ impl fmt::Display for Share {
         } else {
             write!(f, "{whole}.{}%", format!("{rest:07}").trim_end_matches('0'))
         }
-    }
-}
-
-impl fmt::Debug for Share {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

@@ -193,7 +193,7 @@ impl LineParser for TableParser {
             let (time, address, size) =
                 (Duration { ns: time }, Bytes { count: address }, Bytes { count: size });
             remarks.push(format!(
-                "five ASCII columns do not tell their units: {name} is assumed, times in {time}, addresses in {address}, sizes in \
+                "five ASCII columns do not tell their units: read as {name}, times in {time}, addresses in {address}, sizes in \
                  {size} (options units.time, units.address, units.size; similar formats: {look_alikes})"
             ));
         }
