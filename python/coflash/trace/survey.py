@@ -116,9 +116,9 @@ def _write(table: Path, rows: Mapping[str, Future[_Row]], known: Mapping[str, _R
     found = table_of(there, NUMBERS)
     if there:
         # A column without a value has the type that it has in other surveys: their tables can be put together.
-        columns = {name: column_of([row.get(name) for row in there], _TYPES.get(name, str)) for name in found.columns}
+        columns = [column_of([row.get(name) for row in there], _TYPES.get(name, str)) for name in found.columns]
         with new_file(table) as new:
-            write_parquet(core.Table.from_pydict(columns), new)
+            write_parquet(core.Table.from_arrays(columns, names=found.columns), new)
     return found
 
 
