@@ -193,17 +193,17 @@ def table_of(rows: Sequence[Mapping[str, Any]], numbers: Collection[str] = ()) -
     return Table({name: column(name) for name in dict.fromkeys(name for row in rows for name in row)})
 
 
-def column_of(values: Sequence[Any], *, is_number: bool = False) -> core.Array:
-    """Make a column of numbers or of texts. Any value may be None; of None alone it is of texts, or of fractions."""
+def column_of(values: Sequence[Any], of_none: type = str) -> core.Array:
+    """Make a column of numbers or of texts. Any value may be None; of None alone it is of type `of_none`."""
     from arro3.core import Array, DataType  # slow to import, and most uses need no table library
 
-    kinds = {type(value) for value in values} - {type(None)}
+    kinds = {type(value) for value in values} - {type(None)} or {of_none}
     if kinds == {bool}:
         return Array(values, DataType.bool())
     if kinds == {int}:
-        is_wide = max(value for value in values if value is not None) >= 2**63  # a seed
+        is_wide = max((value for value in values if value is not None), default=0) >= 2**63  # a seed
         return Array(values, DataType.uint64() if is_wide else DataType.int64())
-    if kinds <= {int, float} and (kinds or is_number):
+    if kinds <= {int, float}:
         return Array([None if value is None else float(value) for value in values], DataType.float64())
     return Array([None if value is None else str(value) for value in values], DataType.string())
 

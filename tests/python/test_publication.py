@@ -21,6 +21,7 @@ from coflash.figures.publication import (
 from coflash.figures.why import _rows
 from coflash.measures.catalogue import named
 from coflash.report import Subject
+from coflash.report.payload import _first
 from coflash.results.estimate import Estimate
 from coflash.results.histogram import KINDS
 from coflash.results.result import Arrays
@@ -191,6 +192,23 @@ def test_programs_are_means_over_seeds_with_schemes_side_by_side(tmp_path: Path,
     said = texts(file)
     assert "Means over 3 seeds. 24 of 40 points, evenly spread; the others are left out." in said
     assert all(f"{size} MiB · {name}" in said for size in (1, 20) for name in ("none", "cdm"))
+
+
+def test_programs_of_many_volumes_are_those_of_the_same_volumes_under_each_scheme(
+    tmp_path: Path, result: Result
+) -> None:
+    names = [f"vol{number}" for number in range(30)]
+    volumes = [{"name": name, "workload": {"trace": [name]}} for name in names]
+    fleet = swept(result, *({"cooperation": {"name": c}, **one} for c in ("none", "cdm") for one in volumes))
+    plan = Plan.of(fleet)
+    assert plan.over is not None
+    assert (plan.over.path, plan.by) == ("cooperation.name", None), "there are more volumes than lines"
+    write_figures(fleet, tmp_path, "svg", ["waf_host"])
+    said = texts(tmp_path / "programs-by-cause.svg")
+    shown = {scheme: set(re.findall(rf"(vol\d+) · {scheme}", said)) for scheme in ("none", "cdm")}
+    assert len(shown["none"]) == 12
+    assert shown["none"] == shown["cdm"]
+    assert len({fleet.results[run].document["scenario"]["name"] for run in _first(fleet)["runs"]}) == 1
 
 
 def test_a_key_is_called_by_less_and_what_is_near_is_named(comparison: Subject) -> None:

@@ -18,7 +18,7 @@ from coflash.cli import app
 from coflash.measures.catalogue import metric_names
 from coflash.measures.measure import BRIEF
 from coflash.results.database import json_rows, results_at
-from coflash.results.identity import replaced_inputs
+from coflash.results.identity import changed_inputs
 from coflash.results.selection import matching
 from coflash.results.store import LocalFolder
 from coflash.results.subject import Subject
@@ -76,7 +76,7 @@ def test_a_measure_that_no_run_has_is_a_column_of_numbers(found: Results) -> Non
 def test_what_a_pipe_gave_two_runs_is_not_read_again(tmp_path: Path) -> None:
     os.mkfifo(pipe := tmp_path / "pipe")
     documents = [{"workload": {"inputs": [{"file": str(pipe), "sha256": digest}]}} for digest in ("a", "b")]
-    assert replaced_inputs(str(tmp_path / "results"), documents) == []
+    assert changed_inputs(documents) == (set(), [])
 
 
 def test_a_table_library_that_is_missing_is_named_with_the_command_that_gets_it(

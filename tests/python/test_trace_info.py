@@ -311,7 +311,7 @@ def test_tables_of_traces_have_the_same_columns_whatever_a_trace_has(tmp_path: P
     assert np.isnan(one["trim.size_bytes.mean"][0]) and other["trim.size_bytes.mean"][0] == 4096
     tables = [survey_module.survey(tmp_path / f"{name}.csv", tmp_path / f"{name}.parquet") for name in ("all", "bad")]
     assert tables[0].columns == tables[1].columns and tables[0].columns[0] == "file"
-    assert pl.read_parquet(tmp_path / "bad.parquet")["read.bytes"].dtype == pl.Float64, "nulls of numbers are no texts"
+    assert pl.read_parquet(tmp_path / "bad.parquet")["read.bytes"].dtype == pl.Int64, "as where there are values"
 
 
 def test_a_survey_keeps_the_rows_of_files_that_are_not_named(tmp_path: Path) -> None:
@@ -366,3 +366,26 @@ def test_facts_and_curves_are_short_and_become_frames(tmp_path: Path) -> None:
     assert len(repr(curves)) < 80 and "<table>" in curves._repr_html_()
     curves.plot(tmp_path / "curves.svg")
     assert b"miss ratio" in (tmp_path / "curves.svg").read_bytes()
+
+
+def test_surveys_can_be_put_together_whatever_their_traces_lack(tmp_path: Path) -> None:
+    """A column without a value has the type that it has where there are values."""
+    files = {"reads": "0,R,0,4096\n", "writes": "0,W,0,4096\n5,W,8192,4096\n9,W,8192,4096\n", "broken": "garbage\n"}
+    for name, rows in files.items():
+        (tmp_path / f"{name}.csv").write_text(
+            rows if name == "broken" else f"time_us,op,offset_bytes,size_bytes\n{rows}"
+        )
+        survey_module.survey(str(tmp_path / f"{name}.csv"), tmp_path / f"{name}.parquet")
+    survey_module.survey(str(tmp_path / "gone.csv"), tmp_path / "gone.parquet")
+    tables = [pl.read_parquet(tmp_path / f"{name}.parquet") for name in (*files, "gone")]
+    assert all(table.schema == tables[0].schema for table in tables)
+    assert pl.concat(tables).height == 4
+
+
+def test_the_first_line_of_a_description_says_that_units_are_assumed(tmp_path: Path) -> None:
+    (file := tmp_path / "guess.csv").write_text("time,op,offset,size\n0,W,0,4096\n7,W,8192,4096\n9,W,8192,4096\n")
+    ran = CliRunner().invoke(app, ["trace", "info", str(file), "--read", "columns=auto"])
+    assert re.match(r"format +columns \(units assumed\)\n", ran.stdout), ran.stdout
+    file.write_text(file.read_text().replace("time,op,offset,size", "time_us,op,offset_bytes,size_bytes"))
+    ran = CliRunner().invoke(app, ["trace", "info", str(file)])
+    assert re.match(r"format +columns\n", ran.stdout), ran.stdout

@@ -17,7 +17,7 @@ _APART = frozenset({"formats", "sampling", "popularity", "reuse", "write_growth"
 def rows(found: TraceInfo, curves: MissRatioCurves | None = None) -> Iterator[tuple[str, str]]:
     """Yield a label and a text for each fact."""
     page_bytes = found.page_bytes
-    yield "format", ", ".join(found.formats)
+    yield "format", ", ".join(found.formats) + " (units assumed)" * any("assumed" in one for one in found.remarks)
     yield "read as", "\n".join(found.remarks) or "–"
     yield from _facts({name: value for name, value in found.to_dict().items() if name not in _APART}, page_bytes)
     for name, spread in (("read", found.popularity.read), ("write", found.popularity.write)):

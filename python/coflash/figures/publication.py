@@ -57,6 +57,11 @@ class Plan:
         named = [key for key in lines if subject.baseline in key.texts]
         return cls(axis, by_key or next(iter(named + [key for key in lines if key.numbers is None] + lines), None))
 
+    @property
+    def beside(self) -> Key | None:
+        """The key whose values stand side by side, alike in all else: that of the lines, or else a short axis."""
+        return self.by or (self.over if self.over and len(self.over.values) <= len(palette.LINES) else None)
+
     def rest(self, subject: Subject) -> list[Key]:
         """Return the keys, without the seed, that have neither the axis nor the lines."""
         return [key for key in subject.varied if key.path != "seed" and key not in (self.over, self.by)]
@@ -254,7 +259,7 @@ def _programs(subject: Subject, plan: Plan) -> tuple[Chart, str]:
     kept = [points[round(place)] for place in np.linspace(0, len(points) - 1, min(room, len(points)))]
     shown = [runs for of in kept for runs in of]
     keys = [key for key in subject.varied if key.path != "seed"]
-    keys.sort(key=lambda key: key == plan.by)
+    keys.sort(key=lambda key: key == plan.beside)
     labels = subject.labelled((runs[0] for runs in shown), keys)
     groups = {label: [subject.results[run] for run in runs] for label, runs in zip(labels, shown, strict=True)}
     counts = sorted({len(runs) for runs in shown})
@@ -265,15 +270,15 @@ def _programs(subject: Subject, plan: Plan) -> tuple[Chart, str]:
 
 
 def programs(subject: Subject, plan: Plan) -> list[list[list[int]]]:
-    """Group the runs that differ in their seed alone, and these groups where they differ in the lines' key alone.
+    """Group the runs that differ in their seed alone, and these groups where they differ alone in what is side by side.
 
     Both are in the order of the values of their keys.
     """
-    rest = [*filter(None, (plan.over,)), *plan.rest(subject)]
+    rest = [key for key in (plan.over, *plan.rest(subject)) if key and key != plan.beside]
     settings: dict[tuple[int, ...], dict[int, list[int]]] = {}
     for run in range(len(subject.results)):
         points = settings.setdefault(tuple(key.codes[run] for key in rest), {})
-        points.setdefault(plan.by.codes[run] if plan.by else 0, []).append(run)
+        points.setdefault(plan.beside.codes[run] if plan.beside else 0, []).append(run)
     return [[runs for _, runs in sorted(points.items())] for _, points in sorted(settings.items())]
 
 

@@ -82,12 +82,12 @@ def kinds(record: type[Record]) -> dict[str, type[Record]]:
 
 
 @cache
-def paths_of_numbers(record: type[Record]) -> tuple[str, ...]:
-    """The dotted paths of the numbers that a record may have, without lists."""
-    found = list[str]()
+def paths_of_numbers(record: type[Record]) -> dict[str, type]:
+    """The dotted paths of the numbers that a record may have, without lists, and whether they are `int` or `float`."""
+    found = dict[str, type]()
     for name, kind in get_type_hints(record).items():
         if (inner := kinds(record).get(name)) is not None:
-            found += [f"{name}.{path}" for path in paths_of_numbers(inner)]
-        elif {int, float}.intersection(get_args(kind) if isinstance(kind, UnionType) else (kind,)):
-            found.append(name)
-    return tuple(found)
+            found |= {f"{name}.{path}": number for path, number in paths_of_numbers(inner).items()}
+        elif numbers := {int, float}.intersection(get_args(kind) if isinstance(kind, UnionType) else (kind,)):
+            found[name] = float if float in numbers else int
+    return found

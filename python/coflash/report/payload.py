@@ -137,7 +137,7 @@ def _first(subject: Subject) -> dict[str, Any]:
     plan, count = Plan.of(subject), len(subject.results)
     over, by = (subject.varied.index(key) if key else None for key in (plan.over, plan.by))
     spread = [round(float(place)) for place in np.linspace(0, count - 1, min(count, _RUNS_FIRST))]
-    return {"over": over, "by": by, "runs": typical(subject, plan) if plan.by and count > _RUNS_FIRST else spread}
+    return {"over": over, "by": by, "runs": typical(subject, plan) if plan.beside and count > _RUNS_FIRST else spread}
 
 
 def series_columns(results: Any) -> list[str]:

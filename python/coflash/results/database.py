@@ -26,7 +26,6 @@ from coflash.measures.metrics import Metrics
 from coflash.quantity import counted, number_in, with_units
 from coflash.results.amounts import with_bytes
 from coflash.results.assumptions import assumed, texts_of
-from coflash.results.identity import replaced_inputs
 from coflash.results.notes import together
 from coflash.results.result import (
     DOCUMENT,
@@ -87,7 +86,7 @@ class Results:
         self, place: str, runs: Iterable[Run], broken: Sequence[str] = (), fleets: Fleets | None = None
     ) -> None:
         known = list(runs)
-        self.place, self._broken, self._fleets = place, broken, fleets or {}
+        self.place, self._broken, self._fleets = place, broken, fleets or Fleets()
         self._folders = {name: folder for name, folder, _ in known}
         self._documents: dict[str, Mapping[str, Any]] = {name: document for name, _, document in known}
         self._metrics = {name: Metrics(document["metrics"]) for name, document in self._documents.items()}
@@ -220,8 +219,7 @@ class Results:
     @property
     def cautions(self) -> tuple[str, ...]:
         """Notes on broken runs that were passed over, on fleets, and on mixtures of revisions and of traces."""
-        documents = self._documents.values()
-        return (*self._broken, *self._fleets, *mixed_revisions(documents), *replaced_inputs(self.place, documents))
+        return (*self._broken, *self._fleets, *mixed_revisions(self._documents.values()))
 
     def metrics(self, run: str) -> Metrics | None:
         """Return the metrics of a run by its full name; None if there is no such run."""
@@ -286,7 +284,7 @@ class Results:
         columns = columns if text else with_units(with_bytes(columns, [*self._documents.values()]))
         numbers = {*metric_names()}
         return core.Table.from_pydict(
-            {name: column_of(values, is_number=name in numbers) for name, values in columns.items()}
+            {name: column_of(values, float if name in numbers else str) for name, values in columns.items()}
         )
 
     def to_polars(self, *, text: bool = False) -> pl.DataFrame:
@@ -416,7 +414,7 @@ def results(path: str | os.PathLike[str] = "results", where: Sequence[str] = ())
     has_begun = isinstance(store, FolderStore) and (store.path / "runs").is_dir()
     if not runs and (store.broken or not has_begun):
         raise CoflashError(store.broken[0]) if store.broken else no_result(store.place)
-    found, older = matching(runs, where)
+    found, older = matching(runs, where, store.fleets.gone)
     return Results(store.place, found, [*store.broken, *older], store.fleets)
 
 

@@ -94,36 +94,17 @@ def inputs_of_run(document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return found
 
 
-def superseded_inputs(documents: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
-    """Return the files and digests of inputs that changed since, where other runs have the file as it is now."""
+def changed_inputs(documents: Iterable[Mapping[str, Any]]) -> tuple[set[tuple[str, str]], list[str]]:
+    """Find the inputs of which runs have several contents.
+
+    Returns:
+        The files and digests that others took the place of, where runs have the file as it is now; and the files that
+        no run has as they are now.
+    """
     of: dict[str, set[str]] = {}
     for document in documents:
         for file in inputs_of_run(document):
             of.setdefault(file["file"], set()).add(file["sha256"])
     now = {name: digest_of(name) for name, digests in of.items() if len(digests) > 1 and Path(name).is_file()}
-    changed = [name for name in now if now[name] in of[name]]
-    return {(name, digest) for name in changed for digest in of[name] - {now[name]}}
-
-
-def replaced_inputs(place: str, documents: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Say which runs of a folder replayed a trace that is no longer there: another one took its place, or it is gone.
-
-    Traces that are gone count only where they were in the folder itself.
-    """
-    of: dict[str, dict[str, int]] = {}
-    root = Path(place).resolve()
-    for document in documents:
-        for file in document["workload"]["inputs"]:
-            if Path(file["file"]).parent.exists():
-                digests = of.setdefault(file["file"], {})
-                digests[file["sha256"]] = digests.get(file["sha256"], 0) + 1
-    old, runs = list[str](), 0
-    for name, digests in of.items():
-        if not (path := Path(name)).is_file():  # what a pipe has now is not known
-            stale = sum(digests.values()) if path.resolve().is_relative_to(root) else 0
-        else:
-            now = digest_of(name) if len(digests) > 1 else next(iter(digests))
-            stale = sum(count for digest, count in digests.items() if digest != now)
-        old, runs = [*old, name] if stale else old, runs + stale
-    said = f"{runs} of the runs in {place} replayed an older trace, which is no longer there ({', '.join(old[:3])})"
-    return [f"{said}; the column inputs tells traces apart, and another --out keeps their runs apart"] if runs else []
+    known = [name for name in now if now[name] in of[name]]
+    return {(name, digest) for name in known for digest in of[name] - {now[name]}}, [*now.keys() - known]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import difflib
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import chain
+from pathlib import Path
 from typing import Any, TypeVar
 
 from coflash import external
 from coflash._core import CoflashError, hint
 from coflash.quantity import agreed, counted, number_in
-from coflash.results.identity import inputs_of_run, superseded_inputs
+from coflash.results.identity import changed_inputs, inputs_of_run
 from coflash.results.result import DOCUMENT, revision_of
 from coflash.results.store import LocalFolder, RunFolder
 from coflash.results.varying_keys import OWN, Key, name_own, words
@@ -23,15 +25,19 @@ _Run = tuple[_Named, RunFolder, Mapping[str, Any]]
 _VALUES_NAMED = 12
 
 
-def matching(runs: Iterable[_Run[_Named]], where: Sequence[str]) -> tuple[list[_Run[_Named]], list[str]]:
+def matching(
+    runs: Iterable[_Run[_Named]], where: Sequence[str], gone: Set[tuple[Path, str, str]] = frozenset()
+) -> tuple[list[_Run[_Named]], list[str]]:
     """Keep the runs whose scenarios meet all conditions; of each own policy and input file one version alone.
 
-    Of a policy that is the version asked for last; of a file that was changed the present one, where runs have it.
+    Of a policy that is the version asked for last; of a file that was changed the present one, where runs have it; of
+    fleets the volumes asked for last.
 
     Args:
         runs: The runs.
         where: Conditions `KEY=VALUE` or `KEY=VALUE,VALUE`. Units do not matter: 1GiB is 1024MiB. One on a digest
             chooses a version of a policy of the user's own, and keeps the runs of other policies.
+        gone: The folder, the name and the digest of each volume that is no longer in its fleet.
 
     Returns:
         The runs, and a note on each version that was left out.
@@ -40,7 +46,7 @@ def matching(runs: Iterable[_Run[_Named]], where: Sequence[str]) -> tuple[list[_
         CoflashError: No run has such a key, or none that meets the earlier conditions has such a value.
     """
     kept, notes = _once(runs)
-    kept, of_files = _present(kept)
+    kept, of_files = _present(kept, gone)
     notes += of_files
     if not any(".digest" in condition for condition in where):
         kept, of_policies = _newest(kept)
@@ -87,14 +93,22 @@ def _once(runs: Iterable[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:
     return [*found.values()], [told] if again else []
 
 
-def _present(runs: list[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:
-    """Leave out the runs of files as they were before, with a note on each file."""
-    old = superseded_inputs(document for *_, document in runs)
-    read = [{(file["file"], file["sha256"]) for file in inputs_of_run(document)} for *_, document in runs]
-    older = Counter(name for files in read for name, _ in files & old)
-    told = "{} was changed: {} of it as it was before left out (another --out keeps them apart)"
-    notes = [told.format(name, counted(count, "run")) for name, count in older.items()]
-    return [run for run, files in zip(runs, read, strict=True) if not files & old], notes
+def _present(runs: list[_Run[_Named]], gone: Set[tuple[Path, str, str]]) -> tuple[list[_Run[_Named]], list[str]]:
+    """Leave out the runs of files as they were before, and of volumes that are gone, with a note on each file."""
+    old, others = changed_inputs(document for *_, document in runs)
+
+    def left_out(at: RunFolder, document: Mapping[str, Any]) -> set[tuple[str, str]]:
+        read = {(file["file"], file["sha256"]) for file in inputs_of_run(document)}
+        before = {(file, "was changed") for file, _ in read & old}
+        place, name = Path(str(at)).parent.parent, document["scenario"].get("name")
+        return before | {(file, "is no longer in its fleet") for file, digest in read if (place, name, digest) in gone}
+
+    files = [left_out(at, document) for _, at, document in runs]
+    told = "{} {}: {} of it as it was before left out (another --out keeps them apart)"
+    notes = [told.format(*why, counted(count, "run")) for why, count in Counter(chain(*files)).items()]
+    apart = "the column inputs tells traces apart, and another --out keeps their runs apart"
+    notes += [f"all runs of {name} replayed an older trace, which is no longer there; {apart}" for name in others]
+    return [run for run, of in zip(runs, files, strict=True) if not of], notes
 
 
 def _newest(runs: list[_Run[_Named]]) -> tuple[list[_Run[_Named]], list[str]]:

@@ -44,6 +44,30 @@ class Failure:
     """The reason."""
 
 
+class Fleets(dict[str, list[str]]):
+    """What is to be known of the fleets of a folder in short, each with its remarks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: set[tuple[str, str, str]] = set()
+        """The name, the file and the digest of each volume that a fleet has had."""
+        self.gone: set[tuple[Path, str, str]] = set()
+        """The folder, the name and the digest of those that the fleet last asked there does not have."""
+
+    def read(self, place: str, fleet: bytes) -> None:
+        """Take what the document of a fleet says; nothing if it is another document of this name."""
+        with suppress(ValueError, TypeError, KeyError):
+            document = json.loads(fleet)
+            short = f"{place}: a fleet of {document['count']}, each with runs of its own, by its name"
+            self[f"{short}: count(distinct name)"] = document["remarks"]
+            now = {(one["name"], one["file"], one["sha256"]) for one in document["volumes"]}
+            former = {(name, file, digest) for name, file, digest in document.get("former", ())}
+            self.asked |= now | former
+            there = {(name, one) for name, *both in now for one in both}
+            gone = [(name, digest) for name, file, digest in former if not {(name, digest), (name, file)} & there]
+            self.gone |= {(Path(place), name, digest) for name, digest in gone}
+
+
 class Unstored(CoflashError):  # noqa: N818 - a word that says it
     """A result cannot be stored where it was computed: further runs would be lost, too."""
 
@@ -77,7 +101,7 @@ class FolderStore:
     def __init__(self, path: Path, place: str = "") -> None:
         self.path, self.place = path, place or str(path)
         self.broken: list[str] = []
-        self.fleets: Fleets = {}
+        self.fleets = Fleets()
 
     def check(self) -> None:
         """Check that results can be written.
@@ -120,7 +144,7 @@ class FolderStore:
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             if FLEET in files:
                 with suppress(OSError):
-                    self.fleets |= _said_of(inner, Path(inner, FLEET).read_bytes())
+                    self.fleets.read(inner, Path(inner, FLEET).read_bytes())
             if DOCUMENT in files and (content := self._known((folder := Path(inner)) / DOCUMENT)) is not None:
                 steps = folder.parts[len(self.path.parts) :]
                 yield _name(steps) or self.path.resolve().name, LocalFolder(folder), content
@@ -154,6 +178,10 @@ class FolderStore:
             result.write_files(new)
         (self.path / _FAILED / f"{key}.json").unlink(missing_ok=True)
 
+    def fleet(self) -> bytes:
+        """Return the document of the last fleet; nothing if there is none."""
+        return (self.path / FLEET).read_bytes() if (self.path / FLEET).is_file() else b""
+
     def write_fleet(self, text: str) -> None:
         """Store the document of a fleet, in the place of that of an earlier one.
 
@@ -183,7 +211,7 @@ class UrlStore:
         self._tree = remote.Tree(url)
         self.place = self._tree.url
         self.broken: list[str] = []
-        self.fleets: Fleets = {}
+        self.fleets = Fleets()
         self._copies = _Copies()
 
     @cached_property
@@ -212,7 +240,7 @@ class UrlStore:
             raise no_result(self.place)
         fleets = [name for name in names if name.split("/")[-1] == FLEET]
         for name, fleet in self._tree.contents(fleets).items():
-            self.fleets |= _said_of(self._tree.url_of(name.removesuffix(FLEET)).rstrip("/"), fleet)
+            self.fleets.read(self._tree.url_of(name.removesuffix(FLEET)).rstrip("/"), fleet)
         for document, content in self._documents(documents):
             yield _name(document.split("/")[:-1]) or self.place.rsplit("/", 1)[-1], self._folder(document), content
 
@@ -227,6 +255,9 @@ class UrlStore:
             result.write_files(Path(place))
             self._tree.put_folder(f"{_RUNS}/{key}/", Path(place), last=DOCUMENT)
         self._tree.remove(f"{_FAILED}/{key}.json")
+
+    def fleet(self) -> bytes:  # noqa: D102
+        return self._tree.contents([FLEET]).get(FLEET, b"")
 
     def write_fleet(self, text: str) -> None:  # noqa: D102
         self._tree.put(FLEET, text.encode())
@@ -286,15 +317,6 @@ def _name(steps: Iterable[str]) -> str:
     return "/".join(step for step in steps if step != _RUNS)
 
 
-def _said_of(place: str, fleet: bytes) -> Fleets:
-    """Return what the document of a fleet says; nothing if it is another document of this name."""
-    with suppress(ValueError, TypeError, KeyError):
-        document = json.loads(fleet)
-        said = f"{place}: a fleet of {document['count']}, each with runs of its own, by its name: count(distinct name)"
-        return {said: document["remarks"]}
-    return {}
-
-
 def _text(failure: Failure) -> str:
     return json.dumps(asdict(failure), indent=2, ensure_ascii=False) + "\n"
 
@@ -312,5 +334,3 @@ RunFolder: TypeAlias = LocalFolder | _RemoteFolder
 Store: TypeAlias = FolderStore | UrlStore
 Run = tuple[str, RunFolder, Mapping[str, Any]]
 """The name of a run, its files, and its document."""
-Fleets: TypeAlias = dict[str, list[str]]
-"""What is to be known of the fleets of a folder in short, each with its remarks."""

@@ -45,7 +45,7 @@ class Subject:
     """The conditions by which the results were chosen."""
     broken: tuple[str, ...] = ()
     """The runs that were passed over, each with the reason."""
-    fleets: Fleets = field(default_factory=dict)
+    fleets: Fleets = field(default_factory=Fleets)
     """What is to be known of the fleets in the folders."""
     search: Mapping[str, Any] | None = None
     """The search that the runs are trials of, as `Tuning.document` gives it; None without one."""
@@ -119,9 +119,10 @@ class Subject:
         """
         loaded: dict[Path, Result] = {}
         broken: dict[str, None] = {}
-        fleets: Fleets = {}
+        fleets = Fleets()
         for path in paths:
             store = FolderStore(path)
+            store.fleets = fleets
             places = [folder.here() for _, folder, _ in store.all_runs()]
             if not places and not store.broken:
                 raise no_result(path)
@@ -131,10 +132,10 @@ class Subject:
                 else:
                     broken[str(run)] = None
             broken |= dict.fromkeys(store.broken)
-            fleets |= store.fleets
         if not loaded:
             raise CoflashError(next(iter(broken)))
-        found, older = matching(((run, LocalFolder(place), run.document) for place, run in loaded.items()), where)
+        runs = ((run, LocalFolder(place), run.document) for place, run in loaded.items())
+        found, older = matching(runs, where, fleets.gone)
         results = [result for result, *_ in found]
         descriptions = {result.document["scenario"].get("description", "") for result in results}
         question = descriptions.pop() if len(descriptions) == 1 else ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
@@ -21,7 +21,7 @@ from coflash.measures.measure import CAUSES, Measure
 from coflash.quantity import counted, show, some
 from coflash.results.notes import together
 from coflash.results.result import notes_of
-from coflash.results.store import Failure, store_at
+from coflash.results.store import Failure, Fleets, store_at
 from coflash.runs.inputs import Input
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep import Sweep, points_of, swept
@@ -87,6 +87,8 @@ class Fleet(Finding, Tabular):
     """The runs; the points have a value `name`, the volume."""
     unread: Mapping[str, str] = field(default_factory=dict)
     """Why files cannot be read, which were skipped."""
+    former: Set[tuple[str, str, str]] = frozenset()
+    """The name, the file and the digest of each volume that earlier fleets of the folder had."""
 
     def __repr__(self) -> str:
         return f"<Fleet of {self.count} in {self.sweep.place}>"
@@ -290,6 +292,7 @@ class Fleet(Finding, Tabular):
             "volumes": [asdict(one) for one in self.volumes],
             "left_out": [one.name for one in self.left_out],
             "unread": self.unread,
+            "former": sorted(self.former),
             "points": self.designs,
             "whole": self.whole,
             "measures": {
@@ -382,7 +385,10 @@ def fleet(
         for point, values in zip(row, designs, strict=True)
     ]
     done = swept(Plan(tuple(points)), store, place, errors() if progress else None)
-    made = Fleet(tuple(writers), tuple(one for one in found if not one.written_bytes), needed, least, done, unread)
+    earlier = Fleets()
+    earlier.read(store.place, store.fleet())
+    idle = tuple(one for one in found if not one.written_bytes)
+    made = Fleet(tuple(writers), idle, needed, least, done, unread, earlier.asked)
     store.write_fleet(made.to_json())
     return made
 

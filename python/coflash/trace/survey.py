@@ -16,7 +16,7 @@ from coflash.files.atomic_write import check_file, new_file
 from coflash.files.kept import fetched
 from coflash.files.kinds import TABLE
 from coflash.scenario import Scenario
-from coflash.table import Table, table_of
+from coflash.table import Table, column_of, table_of
 from coflash.table_files import rows_of, write_parquet
 from coflash.trace import NO_OPTIONS, Options, Paths, info, paths, settings_of
 from coflash.trace.trace_info import NUMBERS
@@ -28,6 +28,7 @@ _EACH = 100
 """The rows after which the table is written."""
 _OF_A_FILE = frozenset({"file", "bytes", "modified_ns", "read", "error", "formats", "remarks", "same_as"})
 """The columns in which two files with the same requests may differ."""
+_TYPES = {"bytes": int, "modified_ns": int, **NUMBERS}
 
 
 def survey(
@@ -108,12 +109,16 @@ def _write(table: Path, rows: Mapping[str, Future[_Row]], known: Mapping[str, _R
     """Write the rows that are done, and those of other files as they were."""
     ended = [(file, row) for file, row in rows.items() if row.done() and not row.cancelled()]
     done = {file: row.result() for file, row in ended if row.exception() is None}
-    there = [row for _, row in sorted((dict(known) | done).items())]
+    from arro3 import core  # slow to import
+
     first = dict[frozenset[Any], str]()
-    found = table_of([{**row, "same_as": _same_as(row, first)} for row in there], NUMBERS)
+    there = [{**row, "same_as": _same_as(row, first)} for _, row in sorted((dict(known) | done).items())]
+    found = table_of(there, NUMBERS)
     if there:
+        # A column without a value has the type that it has in other surveys: their tables can be put together.
+        columns = [column_of([row.get(name) for row in there], _TYPES.get(name, str)) for name in found.columns]
         with new_file(table) as new:
-            write_parquet(found, new)
+            write_parquet(core.Table.from_arrays(columns, names=found.columns), new)
     return found
 
 

@@ -9,7 +9,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A size, absolute or relative to a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
     /// Absolute size.
     Bytes(Bytes),

@@ -25,7 +25,8 @@ fn parse(text: &str, units: &[Unit], what: &str) -> Result<u64, UnitError> {
     let split =
         trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(split);
-    let unit = unit.trim();
+    // Zero is the same in any unit.
+    let unit = if trimmed == "0" { units[0].0 } else { unit.trim() };
     if unit.starts_with(['-', '−']) {
         return Err(wrong(": it is negative"));
     }
@@ -91,12 +92,6 @@ macro_rules! quantity {
             }
         }
 
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Display::fmt(self, f)
-            }
-        }
-
         text_serde!($name, concat!($what, " such as \"", $example, "\""), $example);
     };
 }
@@ -104,6 +99,12 @@ macro_rules! quantity {
 /// A type that is a string in scenarios.
 macro_rules! text_serde {
     ($name:ident, $expecting:expr, $($example:literal),+ $(; number $number:ident => $text:expr)?) => {
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
@@ -120,6 +121,12 @@ macro_rules! text_serde {
                     }
                     fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
                         text.parse().map_err(E::custom)
+                    }
+                    fn visit_i64<E: de::Error>(self, number: i64) -> Result<$name, E> {
+                        match number {
+                            0 => self.visit_str("0"),
+                            _ => Err(E::invalid_type(de::Unexpected::Signed(number), &self)),
+                        }
                     }
                     $(fn visit_f64<E: de::Error>(self, $number: f64) -> Result<$name, E> {
                         self.visit_str(&$text)
@@ -292,7 +299,7 @@ impl FromStr for Share {
 }
 
 /// A ratio to a whole of which it is no part, so that it may exceed 100 %; written as a share.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Save)]
+#[derive(Clone, Copy, PartialEq, Eq, Save)]
 pub struct Ratio(pub Share);
 
 impl FromStr for Ratio {
@@ -322,12 +329,6 @@ impl fmt::Display for Share {
         } else {
             write!(f, "{whole}.{}%", format!("{rest:07}").trim_end_matches('0'))
         }
-    }
-}
-
-impl fmt::Debug for Share {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 
@@ -399,6 +400,19 @@ mod tests {
         assert_eq!("5%".parse(), Ok(Share::percent(5)));
         assert_eq!("0.05".parse(), Ok(Share::percent(5)));
         assert_eq!("12.5%".parse(), Ok(Share { ppb: 125_000_000 }));
+    }
+
+    #[test]
+    fn zero_needs_no_unit() {
+        assert_eq!(("0".parse(), " 0 ".parse()), (Ok(Bytes::ZERO), Ok(Duration::ZERO)));
+        let read = |text: &str| -> Result<Duration, _> {
+            crate::read::read(&serde_json::from_str::<serde_json::Value>(text).unwrap())
+        };
+        assert_eq!((read("0").unwrap(), read("\"0\"").unwrap()), (Duration::ZERO, Duration::ZERO));
+        assert!(read("1").unwrap_err().to_string().contains("its unit is missing"));
+        assert!(
+            "00".parse::<Bytes>().is_err() && "0.".parse::<Bytes>().is_err() && "1".parse::<Bytes>().is_err()
+        );
     }
 
     #[test]

@@ -100,15 +100,16 @@ function erasesChart() {
 }
 
 // The runs that match the filter: those that differ in their seed alone together, and such points that differ in the
-// key of the lines side by side, unless the table is sorted. As many as there is room for, evenly spread.
+// key of the lines, or else of a short axis, side by side, unless the table is sorted. As many as there is room for, evenly spread.
 /** @type {() => { shown: Set<Run[]>, all: Run[][] }} */
 function points() {
-  const { x, by } = view;
-  const rest = [...new Set([...(x ? [x] : []), ...meant])].filter((key) => key !== by);
+  const { x } = view;
+  const beside = view.by ?? (x && x.texts.length <= BY_MAX ? x : null);
+  const rest = [...new Set([...(x ? [x] : []), ...meant])].filter((key) => key !== beside);
   const place = (/** @type {Run} */ run) => rest.map((key) => String(key.codes[run]).padStart(6)).join();
   const settings = Map.groupBy(ordered(), place);
   const sorted = state.sort.column ? [...settings] : [...settings].sort(([a], [b]) => (a < b ? -1 : 1));
-  const all = sorted.map(([, members]) => groupsBy(members, (run) => by?.codes[run] ?? 0).map(([, alike]) => alike)
+  const all = sorted.map(([, members]) => groupsBy(members, (run) => beside?.codes[run] ?? 0).map(([, alike]) => alike)
     .sort(([a], [b]) => (state.sort.column ? members.indexOf(a) - members.indexOf(b) : 0)));
   const room = Math.max(1, Math.floor(BARS_MAX / Math.max(1, ...all.map((schemes) => schemes.length))));
   const spread = all.length <= room ? all

@@ -52,6 +52,9 @@ pub(crate) struct Layout {
 pub(crate) const UNTOLD: &str = "it can be read if --read says what its columns are, as in columns=time:us,op,offset:sectors,size:bytes, and \
                                  --read header_lines=1 that a header comes first";
 
+/// The units that names may tell.
+const UNITS: &str =
+    "known are ns, us, ms, s, min, h of times, and bytes, sectors, pages, KiB, MiB of addresses and sizes";
 /// The first lines, among which a header may be.
 const HEADER_LINES_MAX: usize = 20;
 /// The different words of a column that may be operations of names that are not known.
@@ -221,7 +224,7 @@ impl<'a> Judge<'a> {
         let unknown = used.filter_map(|at| self.columns[at].name.unknown.as_ref());
         let unknown: Vec<_> = unknown.map(|name| format!("\"{name}\"")).collect();
         if !unknown.is_empty() {
-            self.question = Some(format!("the unit in {} is not known", unknown.join(", ")));
+            self.question = Some(format!("the unit in {} is not known ({UNITS})", unknown.join(", ")));
         }
         let names: Vec<_> = self.columns.iter().map(|column| &column.name).collect();
         let is_again = |&at: &usize| {
@@ -329,9 +332,10 @@ impl<'a> Judge<'a> {
             "" => values.time_unit(),
             unit => (unit, true),
         };
+        let denied = if unit == "ns" && values.decimals() > 0 { ", though some have fractions" } else { "" };
         let unit = unit.to_owned();
         self.columns[at].role = format!("time:{unit}");
-        self.assume(&format!("times in {unit}"), is_told);
+        self.assume(&format!("times in {unit}{denied}"), is_told && denied.is_empty());
         if self.columns[at].named_role() != "end" {
             return;
         }

@@ -186,7 +186,7 @@ impl LineParser for TableParser {
         let mut remarks: Vec<_> = remark.iter().map(|remark| (*remark).to_owned()).collect();
         if !self.has_dates {
             let time = Duration { ns: self.scale[0] };
-            remarks.push(format!("times are no dates, as those of {name} are: read as {time} since the first request (option columns)"));
+            remarks.push(format!("times are no dates, as those of {name} are: {time} since the first request is assumed (option columns)"));
         }
         if let Some(look_alikes) = look_alikes {
             let [time, address, size] = self.scale;

@@ -197,6 +197,10 @@ fn auto_goes_by_every_name_that_it_knows() {
         for options in [columns("auto"), TraceOptions::default()] {
             let error = parse(&text, &options).unwrap_err();
             assert!(error.contains(&format!("the unit in \"{name}\" is not known")), "{error}");
+            assert!(
+                error.contains("known are ns, us, ms, s, min, h of times, and bytes, sectors"),
+                "{error}"
+            );
             assert!(error.contains("as in columns=time:us,op,offset:"), "{error}");
         }
     }
