@@ -22,6 +22,7 @@ from coflash.text_table import TextTable
 LABELS = ("name", "description", "limits")
 """The keys that describe a scenario and do not influence its numbers."""
 _WORKLOADS = ("trace", "like", "synthetic", "preset", "phases", "tenants", "fio", "disksim")
+_GENERATE = "`coflash trace generate zipf --set generator.exponent=0.9 -o my.parquet` writes another trace"
 _BARE_KEY = re.compile("[A-Za-z0-9_.-]+")
 
 
@@ -93,6 +94,17 @@ class Scenario(_core.Scenario):
     def replaying(self, trace: Sequence[str]) -> Scenario:
         """Return a copy that replays a trace in place of its own workload; without files, the scenario itself."""
         return Scenario(super().replaying(trace)) if trace else self
+
+    def check_replay(self, keys: Iterable[str]) -> None:
+        """Check that the requests of a trace, which take the place of others, leave keys their effect.
+
+        Raises:
+            CoflashError: One has none, such as `workload.synthetic.read_share`.
+        """
+        gone = flat(self.to_dict()).keys() - flat(self.replaying(["-"]).to_dict()).keys()
+        for key in keys:
+            if any(f"{leaf}.".startswith(f"{key}.") for leaf in gone):
+                raise CoflashError(f"{key}: has no effect beside a trace or a workload by name; {_GENERATE}")
 
     def with_jobs(self, file: str) -> Scenario:
         """Return a copy that runs the jobs of this job file of fio in place of its own workload."""

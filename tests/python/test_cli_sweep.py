@@ -156,3 +156,30 @@ def test_one_scenario_runs_with_several_seeds_and_no_axis(scenario: str, tmp_pat
     assert "±" in done.stdout and "3 runs" in done.stderr + done.stdout
     refused = coflash("sweep", scenario, "--out", str(tmp_path / "none"))
     assert refused.returncode == 2 and "or --seeds N for one scenario" in refused.stderr
+
+
+READ_SHARE = "workload.synthetic.read_share"
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("run", f"--set {READ_SHARE}=30%"),
+        ("sweep", f"--seeds 2 --set {READ_SHARE}=30%"),
+        ("sweep", f"--vary {READ_SHARE}=30%,20%"),
+        ("tune", f"--minimise waf_host --over {READ_SHARE}=30%,20%"),
+        ("advise", f"--set {READ_SHARE}=30%"),
+        ("size", f"--goal waf_host<2 --set {READ_SHARE}=30%"),
+    ],
+)
+def test_a_key_that_a_trace_takes_the_place_of_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, option: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("one.csv").write_text("time_ns,op,offset_bytes,size_bytes\n0,W,0,4096\n9,W,4096,4096\n", encoding="utf-8")
+    given = ["one.csv"] if command == "size" else ["demo", "--trace", "one.csv"]
+    done = coflash(command, *given, *option.split())
+    assert done.returncode != 0
+    said = f"{READ_SHARE}: has no effect beside a trace or a workload by name; `coflash trace generate "
+    assert said in done.stdout + done.stderr
+    assert not [*tmp_path.rglob("result.json")]

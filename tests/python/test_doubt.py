@@ -142,3 +142,25 @@ def test_a_finding_that_is_not_sure_has_an_exit_status_of_its_own(
         ended = error.exit_code
     assert ended == status
     assert capsys.readouterr().out == "the answer\n", "a quiet command says its answer"
+
+
+def test_another_draw_of_a_workload_widens_the_interval(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"drive": DRIVE, "over": OVER, "seeds": 2, "requests": 6000, "space": "16MiB"}
+    found = coflash.size("zipf", "waf_host<99", out=tmp_path / "one", **asked)
+    (drawn,) = found.drawn
+    (file,) = tmp_path.glob("one/*-seed1.parquet")
+    assert [one.workload["inputs"][0]["file"] for one in drawn.runs] == [str(file)] * 2
+    kept = replace(found, drawn=(), doubts=[Doubt(0.0)])
+    goals, devices = found.tables()
+    assert "another draw" in goals.below and "another draw" not in kept.tables()[0].below
+    assert [row[0].text for row in devices.rows[:3]] == ["answer", "with another draw", "after another history"]
+    number, again = found.answer.bounded[0].mean, drawn.bounded[0].mean
+    assert number and again and number != again
+    low, high = found.doubts[0].ends(found.answer.bounded[0])
+    assert low <= again <= high and found.doubts[0].rounds >= abs(again / number - 1)
+    # A bound between both is not met for sure.
+    bound = (number + max(again, 2 * number - again)) / 2
+    near = coflash.size("zipf", f"waf_host<{bound}", out=tmp_path / "one", **asked)
+    assert near.is_met and not near.is_sure and "on the edge" in near.headline
+    trace = coflash.size(str(file), "waf_host<99", drive=DRIVE, over=OVER, seeds=2, out=tmp_path / "two")
+    assert trace.drawn == ()

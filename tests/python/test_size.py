@@ -530,7 +530,7 @@ def test_a_search_that_is_stopped_says_which_device_is_the_best_so_far(
     monkeypatch.setattr(Question, "ran", some)
     with pytest.raises(KeyboardInterrupt):
         coflash.size(trace, "waf_host<1.1", drive=DRIVE, out=tmp_path, seeds=1, progress=True)
-    best = r"best so far, of \d devices tried: .* cache \(cdm, lru\), .* in whole blocks \(\$[\d.e-]+\): WAF, by host "
+    best = r"best so far, of \d devices tried: .* cache \(cdm, lru\), .* spare space \(\$[\d.e-]+\): WAF, by host "
     assert re.search(best + r"writes \d\.\d+ with", capsys.readouterr().err)
     left[0] = 2
     with pytest.raises(KeyboardInterrupt):

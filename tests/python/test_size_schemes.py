@@ -94,7 +94,9 @@ def test_where_whole_blocks_make_other_spare_space_than_is_set_the_answer_tells_
     more = flash_bytes(found.scenario) - exported
     has = more / (exported if definition == "over_provisioning" else exported + more)
     assert has > 0.205
-    assert found.headline.startswith(f"No cache, 20% spare space, {100 * has:.1f}\u00a0% in whole blocks ($")
+    assert found.headline.startswith("No cache, 20% spare space ($")
+    told = f"- spare space in whole blocks: with 20% as the least, the device has {100 * has:.1f}\u00a0%, in its price too"
+    assert told in "\n".join(found.sentences)
 
 
 def test_the_shares_of_parts_add_up_to_the_difference_whatever_the_order() -> None:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
 
@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 STANDARD_OUTPUT = Path("-")
+_Texts: TypeAlias = list[str] | None
+"""The values of an option that may be repeated."""
 
 
-def scenario_with(name: str, assignments: list[str] | None, read: list[str] | None = None) -> Scenario:
-    """Load a scenario and apply `--set` and `--read`.
+def scenario_with(name: str, assignments: _Texts, read: _Texts = None, trace: _Texts = None) -> Scenario:
+    """Load a scenario and apply `--set` and `--read`, beside a trace or without one.
 
     Raises:
         CoflashError: There is no such scenario, or an assignment is wrong.
@@ -38,6 +40,8 @@ def scenario_with(name: str, assignments: list[str] | None, read: list[str] | No
     if not pairs:
         return scenario
     changed = scenario.set(pairs)
+    if trace:
+        changed.check_replay(key for key, _ in pairs)
     before, after = scenario.workload_key, changed.workload_key
     if before and after and before != after:
         notes([f"workload.{after} takes the place of workload.{before}, which {name} has"])
@@ -45,19 +49,15 @@ def scenario_with(name: str, assignments: list[str] | None, read: list[str] | No
 
 
 def scenario_and_trace(
-    name: str,
-    assignments: list[str] | None,
-    read: list[str] | None,
-    trace: list[str] | None,
-    scale: str | None = None,
-) -> tuple[Scenario, list[str] | None]:
+    name: str, assignments: _Texts, read: _Texts, trace: _Texts, scale: str | None = None
+) -> tuple[Scenario, _Texts]:
     """Load a scenario, and apply a job file of fio among the files of `--trace`, and `--scale`; return the others, too.
 
     Raises:
         CoflashError: As of `scenario_with`; or there are two workloads, or the scenario, or the trace that it would
             replay, cannot be scaled.
     """
-    scenario, files = scenario_with(name, assignments, read), list(trace or ())
+    scenario, files = scenario_with(name, assignments, read, trace), list(trace or ())
     if jobs := next((file for file in files if file.endswith(".fio")), ""):
         files.remove(jobs)
         check_effect({f"--trace {file}": True for file in files}, f"beside {jobs}, whose jobs make the requests")

@@ -231,10 +231,11 @@ def _ask(
     for name in {"vary", "over"} & given.keys():
         given[name] = values_by_key(given[name] or ())
     if "drive" in given:
-        given["drive"] = console.scenario_with(given["drive"], given.pop("assignments"), given.pop("read"))
+        settings = given["drive"], given.pop("assignments"), given.pop("read"), given["trace"]
+        given["drive"] = console.scenario_with(*settings)
     elif "scenario" in given:
-        settings = given["scenario"], given.pop("assignments"), given.pop("read", None)
-        given["scenario"], given["trace"] = console.scenario_and_trace(*settings, given.get("trace"))
+        settings = given["scenario"], given.pop("assignments"), given.pop("read", None), given.get("trace")
+        given["scenario"], given["trace"] = console.scenario_and_trace(*settings)
     if "out" in given:
         given["progress"] = not quiet
     with console.noted():

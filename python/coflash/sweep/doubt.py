@@ -27,7 +27,7 @@ class Doubt(NamedTuple):
     """What a number may be off by, as shares of it."""
 
     rounds: float = 0.0
-    """Its change over more rounds of the trace."""
+    """Its change over more rounds of the trace, and with another draw of a workload."""
     scaled: float = 0.0
     """The error of a part of a drive."""
     drive: tuple[float, float] = (0.0, 0.0)
@@ -36,9 +36,9 @@ class Doubt(NamedTuple):
     """Whether the drive was calibrated, and this measure was none of its measurements."""
 
     @classmethod
-    def of(cls, drive: Scenario, goal: Condition, first: float, later: float, *, is_part: bool) -> Doubt:
-        """Return what a goal's number on a drive may be off by, given it over one round and over several."""
-        rounds = abs(later / first - 1) if first else 0.0
+    def of(cls, drive: Scenario, goal: Condition, first: float, *others: float, is_part: bool) -> Doubt:
+        """Return what a goal's number on a drive may be off by, given it over one round, over several, and of draws."""
+        rounds = max(abs(other / first - 1) for other in others) if first else 0.0
         path, limits = goal.measure.path, " ".join(drive.to_dict()["limits"])
         is_waf, waf = path.startswith(_OF_WAF), _WAF_MISSED.get(drive.name, 0.0)
         found = re.search(_MISSED.format(re.escape(_LATENCIES.get(path, path))), limits)

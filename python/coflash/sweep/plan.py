@@ -134,6 +134,8 @@ class Point:
         try:
             given = (scenario.set(list(assignment)) if assignment else scenario).with_digests()
             changed = part(given) if part else given
+            if inputs and not own_key(given.to_dict()["workload"]):
+                given.check_replay(key for key, _ in assignment)
         except CoflashError as error:
             return cls(dict(assignment), refused=str(error))
         leaves = flat(given.to_dict())

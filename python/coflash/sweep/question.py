@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coflash._core import CoflashError
@@ -42,6 +43,8 @@ class Question:
     console: Console | None = None
     part: Part | None = None
     pace: Pace = field(default_factory=Pace)
+    draw: Path | None = None
+    """Another draw of the workload that its file was generated from."""
 
     @classmethod
     def of(cls, scenario: Scenario, trace: Paths, store: FolderStore, on: On, progress: bool) -> Question:

@@ -21,6 +21,7 @@ from coflash.quantity import counted, parsed, show
 from coflash.results.assumptions import LIFE
 from coflash.results.result import Result
 from coflash.results.why import LATTICES, TIERS, scheme_of
+from coflash.runs.inputs import inputs_of
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep import answers
 from coflash.sweep.design import Assignment, Axis, assignments, axes_of
@@ -131,7 +132,7 @@ def size(
     if capacity and (short := next((one.text for one in bounds if one.measure in _OF_A_PART), "")):
         raise CoflashError(say("of a part", goal=short))
     store = folder_for(out)
-    trace, made = traced(trace, store.path, requests, space, scenario)
+    trace, made, draw = traced(trace, store.path, requests, space, scenario)
     if margin:
         faster = scenario.to_dict()["replay"]["time_scale"] / (1 + margin)
         scenario = scenario.with_({"replay.time_scale": faster, "precondition.fill": "sequential"})
@@ -157,7 +158,8 @@ def size(
         with suppress(CoflashError):  # too many copies
             Grown.of(about, margin, _A_DRIVE, scenario, is_timed=timed)
             grown = replace(grown, can_grow=True)
-    sizer = _Sizer(replace(question, part=grown.part), grown, bounds, cost, axes_of(over or {}), seeds, devices)
+    question = replace(question, part=grown.part, draw=draw if grown.copies == 1 else None)
+    sizer = _Sizer(question, grown, bounds, cost, axes_of(over or {}), seeds, devices)
     with question.asked(sizer.so_far):
         return sizer.run([*made, *grown.how])
 
@@ -261,12 +263,12 @@ class _Sizer:
             for measure in (WAF_HOST, *(goal.measure for goal in self.goals if goal.measure.path in MEASURES))
         }
         ends = ("less", "more")[bool(self.refused) :]
-        later = self._later(best)
-        doubts = self._doubts(best, later)
+        later, drawn = self._later(best), self._drawn(best)
+        doubts = self._doubts(best, later, drawn)
         left = self.left if self.left >= _CLOSE else 0.0
         inside = self._inside(best, later, doubts)
         other = None if best.is_tier else self._again(self.question.of_another_history(), best, 1)
-        known = (later, doubts, inside, other, left, steps, ends, variants, explained, self.prices)
+        known = (later, drawn, doubts, inside, other, left, steps, ends, variants, explained, self.prices)
         channels = counted(self.base.to_dict()["flash"]["channels"], "channel")
         keeps_up = self.base.name == DEVICE and self.base.replay_mode == "open"
         more = say("keep up", spare=self.most_spare) if keeps_up else ""
@@ -290,9 +292,15 @@ class _Sizer:
         (ran,) = question.ran([point])
         return None if isinstance(ran, str) else self._sized(point, ran)
 
-    def _doubts(self, one: Sized, later: tuple[Sized, ...]) -> list[Doubt]:
-        """Return what the number of each goal may be off by on a device, given it over one round and over several."""
-        changes = ([number.mean or 0.0 for number in each.bounded] for each in later or (one, one))
+    def _drawn(self, best: Sized) -> tuple[Sized, ...]:
+        """Return a device with another draw of the workload; nothing of a trace, or if that fails."""
+        draw = self.question.draw
+        ran = draw and self._again(replace(self.question, inputs=inputs_of(self.base, draw)), best, len(best.runs))
+        return (ran,) if ran else ()
+
+    def _doubts(self, one: Sized, later: tuple[Sized, ...], drawn: tuple[Sized, ...]) -> list[Doubt]:
+        """Return what the number of each goal may be off by on a device, given it over several rounds and draws."""
+        changes = ([number.mean or 0.0 for number in each.bounded] for each in ((later or (one, one)) + drawn))
         each = zip(self.goals, *changes, strict=True)
         return [Doubt.of(self.base, *of, is_part=self.grown.times > 1) for of in each]
 
@@ -326,7 +334,7 @@ class _Sizer:
             one, first = self._ran([place], self.seeds)[0], self._ran([place])[0]
             if one is not None and first is not None and is_inside(one):
                 later = self._later(first)  # more rounds with one seed tell enough
-                if is_inside(one, self._doubts(one, later)):
+                if is_inside(one, self._doubts(one, later, self._drawn(one))):
                     return (one, *later)
         return ()
 

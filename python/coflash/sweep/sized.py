@@ -110,10 +110,7 @@ class Sized:
         more = "".join(f", {key}={value}" for key, value in others if value not in under and key not in no_cache)
         name = "flash cache" if self.is_tier else "cache"
         name += f" ({', '.join(under)})" if under else ""
-        given, has = (parsed(spare) or (0.0, ""))[0], spare_share(self.point.jobs[0].scenario)
-        is_other = self.point.times == 1 and abs(has - given) >= _OTHER_SPARE
-        really = say("whole blocks", has=has) if is_other else ""
-        return f"{cache_text(cache)} {name}, {spare} spare space{really}{more}"
+        return f"{cache_text(cache)} {name}, {spare} spare space{more}"
 
 
 @dataclass(frozen=True)
@@ -132,6 +129,8 @@ class Sizing(Kept):
     """These devices."""
     later: tuple[Sized, ...]
     """Its device over one round of the trace and over several, with all seeds; nothing if that failed."""
+    drawn: tuple[Sized, ...]
+    """Its device with another draw of the workload, if it is one."""
     doubts: Sequence[Doubt]
     """What the number of each goal may be off by."""
     insides: tuple[Sized, ...]
@@ -205,9 +204,14 @@ class Sizing(Kept):
     @property
     def runs(self) -> dict[str, tuple[Result, ...]]:
         """The runs that carry the numbers, by their names."""
-        other = {say("row: other"): self.other} if self.other else {}
-        steps = {name: one.runs for name, one in {**other, **self.steps}.items()}
+        steps = {name: one.runs for name, one in {**self._others, **self.steps}.items()}
         return {"answer": self.answer.runs, **steps, **self.variants}
+
+    @property
+    def _others(self) -> dict[str, Sized]:
+        """The answer with another draw, and after another history."""
+        other = {say("row: other"): self.other} if self.other else {}
+        return {**{say("row: drawn"): one for one in self.drawn}, **other}
 
     def _ends(self, place: int) -> Sequence[float]:
         """Return the number that a goal bounds over one round of the trace and over several, as far as known."""
@@ -273,6 +277,7 @@ class Sizing(Kept):
     def tables(self, *_: str) -> list[TextTable]:
         """Return the goals, and the answer beside other devices."""
         more = say("over rounds", rounds=ROUNDS) if self.later else ""
+        more += say("over draws") if self.drawn else ""
         alike = [
             goal.measure.label
             for goal, seeds in zip(self.goals, self.answer.bounded, strict=True)
@@ -286,8 +291,8 @@ class Sizing(Kept):
         labels = [goal.measure.label for goal in self.goals]
         devices = TextTable([*say("devices heads").split("|"), *labels], "llrr", wraps=True)
         devices.add(*self._row(say("row: answer"), self.answer, self.later))
-        if self.other is not None:
-            devices.add(*self._row(say("row: other"), self.other))
+        for name, one in self._others.items():
+            devices.add(*self._row(name, one))
         if self.inside not in (None, self.answer):
             devices.add(*self._row(say("row: inside"), self.insides[0], self.insides[1:]))
         for name, one in self.steps.items():
@@ -345,6 +350,9 @@ class Sizing(Kept):
         end = ("" if self.cost != prices(self.scenario) else say("prices", month=_PRICED)) + self.parts[1]
         life = LIFE.read(run.metrics) if self.scenario.replay_mode == "open" and self.times == 1 else None
         end += "" if life is None else say("life", life=life)
+        (given, _), has = parsed(self.answer.spare) or (0.0, ""), spare_share(self.scenario)
+        is_other = self.times == 1 and abs(has - given) >= _OTHER_SPARE
+        end += say("whole blocks", spare=self.answer.spare, has=has) if is_other else ""
         return say("rests", capacity=capacity, dies=self.parts[0], cell=cell, rating=rating, cost=self.cost, end=end)
 
     def _reasons(self) -> list[str]:
@@ -450,6 +458,7 @@ class Sizing(Kept):
             "sure": self.is_sure,
             "intervals": self._intervals,
             "inside": self.inside and device(self.inside),
+            "drawn": [device(one) for one in self.drawn],
             "other": self.other and device(self.other),
             "binding": self.binding and self.binding.text,
             "how": self.how,
