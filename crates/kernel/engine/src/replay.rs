@@ -80,7 +80,8 @@ impl<'a> Replay<'a> {
             return Err(RunError::out_of_time());
         }
         let (waiting, waiting_bytes) = engine.under_way();
-        if waiting_bytes > self.memory_bytes {
+        // A table that grows takes three times its memory: as much as before, and twice as much.
+        if waiting_bytes.saturating_mul(3) > self.memory_bytes {
             return Err(RunError::TooFar(format!(
                 "requests arrive faster than the device answers: {waiting} wait and fill the memory; set replay.mode to \
                  \"closed\", or a larger replay.time_scale"
