@@ -371,6 +371,20 @@ def test_a_device_that_does_not_fit_into_memory_is_refused_with_its_size() -> No
         assert word in line
 
 
+@pytest.mark.skipif(not Path("/proc/self/limits").exists(), reason="Linux alone says how much memory is available")
+def test_requests_that_wait_fill_the_memory_no_further_than_the_tables_can_grow() -> None:
+    def little() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+    fast = "workload.synthetic.arrival={name='fixed', interval='10ns'}"
+    keys = ("replay.mode=open", "replay.queue_depth=", "cache.size=0B", "workload.synthetic.requests=30000000", fast)
+    sets = [part for key in keys for part in ("--set", key)]
+    with begin(*COFLASH, "run", "demo", "-q", *sets, preexec_fn=little) as process:
+        output, errors = process.communicate()
+    assert (process.returncode, output) == (2, "")
+    assert errors.startswith("error: requests arrive faster than the device answers: ")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
 def test_a_full_disk_is_said_in_a_line() -> None:
     with Path("/dev/full").open("w") as full, begin(*COFLASH, *SMALL, "-q", "--json", "-", stdout=full) as process:

@@ -332,10 +332,9 @@ impl<'a> Judge<'a> {
             "" => values.time_unit(),
             unit => (unit, true),
         };
-        let denied = if unit == "ns" && values.decimals() > 0 { ", though some have fractions" } else { "" };
         let unit = unit.to_owned();
         self.columns[at].role = format!("time:{unit}");
-        self.assume(&format!("times in {unit}{denied}"), is_told && denied.is_empty());
+        self.assume(&format!("times in {unit}"), is_told);
         if self.columns[at].named_role() != "end" {
             return;
         }

@@ -220,12 +220,3 @@ fn a_column_named_op_is_one_though_nearly_all_requests_are_alike() {
         assert_eq!(requests.len(), counts.iter().map(|&(_, count)| count).sum::<usize>());
     }
 }
-
-#[test]
-fn nanoseconds_with_fractions_are_asked_about() {
-    let text = "time_ns,op,offset_bytes,size_bytes\n0.5,W,0,512\n1.25,W,0,512\n";
-    let error = parse(text, &TraceOptions::default()).unwrap_err();
-    assert!(error.contains("times in ns, though some have fractions (assumed)"), "{error}");
-    assert_eq!(parse(&text.replace("_ns", "_us"), &TraceOptions::default()).unwrap()[1].0, 750);
-    assert!(parse(&text.replace(['.', '5'], ""), &TraceOptions::default()).is_ok());
-}
