@@ -95,7 +95,9 @@ def test_where_whole_blocks_make_other_spare_space_than_is_set_the_answer_tells_
     has = more / (exported if definition == "over_provisioning" else exported + more)
     assert has > 0.205
     assert found.headline.startswith("No cache, 20% spare space ($")
-    told = f"- spare space in whole blocks: with 20% as the least, the device has {100 * has:.1f}\u00a0%, in its price too"
+    told = (
+        f"spare space in whole blocks: with 20% as the least, the device has {100 * has:.1f}\u00a0%, in its price too"
+    )
     assert told in "\n".join(found.sentences)
 
 
