@@ -309,7 +309,7 @@ def _refuse_arguments(key: str, cls: type, family: _Family) -> None:
     for name in [hook for hook in called if hasattr(cls, hook)]:
         is_bound = isinstance(inspect.getattr_static(cls, name), staticmethod | classmethod)
         taken = [*["self"][is_bound:], *filter(None, called[name].split(", "))]
-        with suppress(ValueError):  # of a class that is written in C
+        with _parsing, suppress(ValueError):  # of a class that is written in C
             signature = inspect.signature(cls if name == "__init__" else getattr(cls, name))
             bind, given = (signature.bind_partial, taken[1:]) if name == "__init__" else (signature.bind, taken)
             try:
@@ -326,7 +326,8 @@ def _methods(cls: type) -> list[FunctionType]:
 def _refuse_parameters(key: str, cls: type, names: Iterable[str]) -> None:
     """Refuse a parameter that a class does not take; a cache and a placement are called with a number first."""
     with suppress(TypeError, ValueError):  # of a class that is written in C
-        taken = list(inspect.signature(cls).parameters.values())[key_of(cls) != "gc.victim" :]
+        with _parsing:
+            taken = list(inspect.signature(cls).parameters.values())[key_of(cls) != "gc.victim" :]
         allowed = [one.name for one in taken if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
         wrong = next((name for name in names if name not in allowed), "")
         if wrong and all(one.kind is not one.VAR_KEYWORD for one in taken):
@@ -436,7 +437,7 @@ def _digest(cls: type) -> str:
 
 
 _parsing = threading.RLock()
-"""Held by the thread that parses source: CPython 3.11 fails if two do at once ("recursion depth mismatch")."""
+"""Held by the thread that parses source, or signatures of C: CPython 3.11 fails if two do at once ("recursion depth")."""
 
 _Parts = dict[str, str | None]
 """The names that code has, with the text that stands for each: a source, a value, of `module:` its file; or none."""
