@@ -437,7 +437,7 @@ def _digest(cls: type) -> str:
 
 
 _parsing = threading.RLock()
-"""Held by the thread that parses source, or signatures of C: CPython 3.11 fails if two do at once ("recursion depth")."""
+"""Held by the thread that parses source, or signatures of C: in CPython 3.11 two at once fail ("recursion depth")."""
 
 _Parts = dict[str, str | None]
 """The names that code has, with the text that stands for each: a source, a value, of `module:` its file; or none."""
